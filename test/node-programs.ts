@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { sleep } from '#base/async.ts'
 import { freePort } from '#base/free-port.ts'
-import { openNode } from '#ops/setup/node.ts'
+import { openNode } from '#ops/setup/chain-view.ts'
 
 /** Chain nodes besides anvil, as their own packages run them. */
 

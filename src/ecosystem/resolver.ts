@@ -63,8 +63,8 @@ export class Resolver {
   }
 }
 
-/** Replaces an invalid chain, so that references to it can still be checked. */
-const STAND_IN: Omit<Chain, 'name'> = {
+/** Stands for an invalid chain, so that references to it can still be checked. */
+export const STAND_IN: Omit<Chain, 'name'> = {
   id: 0,
   rpcUrls: [],
   explorerUrl: null,

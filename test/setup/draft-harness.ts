@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Address as Checksummed } from 'viem'
 import { parseAddress } from '#base/address.ts'
-import { openChains } from '#ops/setup/discover/chain-view.ts'
-import { type Draft, draftFile } from '#ops/setup/discover/draft-file.ts'
-import { inspectChain } from '#ops/setup/discover/inspect-chain.ts'
+import { openChains } from '#ops/setup/chain-view.ts'
+import { type Draft, draftFile } from '#ops/setup/draft-file.ts'
+import { inspectChain } from '#ops/setup/inspect-chain.ts'
 
 /** What `init` drafts for a token on one chain. */
 export async function draftFor(

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Command } from 'commander'
 import { parseAddress } from '#base/address.ts'
 import { systemClock } from '#base/time.ts'
-import type { Answers } from '#ops/setup/discover/draft-file.ts'
+import type { Answers } from '#ops/setup/draft-file.ts'
 import type { InitRequest } from '#ops/setup/init.ts'
 import { createProgress } from './progress.ts'
 
@@ -46,7 +46,7 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
   const { stdout, stderr } = process
   const [{ init }, { SetupError }] = await Promise.all([
     import('#ops/setup/init.ts'),
-    import('#ops/setup/discover/chain-view.ts'),
+    import('#ops/setup/chain-view.ts'),
   ])
   if (!options.yes && process.stdin.isTTY !== true)
     throw new SetupError('--yes is missing: without a terminal nothing can be asked')
@@ -107,6 +107,6 @@ async function askOperator(
 async function readPayTo(text: string): Promise<Answers['payTo']> {
   const address = parseAddress(text)
   if (text === '' || address !== undefined) return address
-  const { SetupError } = await import('#ops/setup/discover/chain-view.ts')
+  const { SetupError } = await import('#ops/setup/chain-view.ts')
   throw new SetupError(`--pay-to: not an EVM address: "${text}"; write 0x and 40 hex digits`)
 }

@@ -1,7 +1,6 @@
-import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import type { Address } from '#base/address.ts'
 import { isObject } from '#base/json.ts'
 import { formatDecimal } from '#base/money.ts'
-import { countOf } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
@@ -9,28 +8,14 @@ import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { mappingWarnings } from '#data/kinds.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { type EventSource, indexedOf } from '#ecosystem/event-source.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
 import { ProofError } from '#index/call-view.ts'
-import { fitting, keyOfSource } from '#index/decode-event.ts'
-import { findContract } from '#index/found-contracts.ts'
-import { type Mapping, mappingsOf } from '#index/mappings.ts'
 import { proveEcosystem, proveStartBlocks } from '#index/prove-ecosystem.ts'
 import { readSupply } from '#index/token-contract.ts'
-import { messageOf } from '#ops/setup/discover/chain-view.ts'
 import { proveWaysToPay } from '#payments/x402/paying-ways.ts'
-import { openNode } from './node.ts'
-import { describeRow, type ReadLog, readMapping, whyNotRead } from './read-mapping.ts'
-import { type Scan, scanBack } from './scan-back.ts'
-
-interface CheckedFile {
-  readonly errors: readonly Problem[]
-  readonly warnings: readonly Problem[]
-  readonly unchecked: readonly string[]
-  /** What the code of mappings makes of the newest logs. */
-  readonly rows: readonly Problem[]
-}
+import { messageOf, openNode } from './chain-view.ts'
+import { joinOutcomes, judgeMappings, type Outcome } from './check-mappings.ts'
 
 interface CheckDeps {
   readonly clock: Clock
@@ -38,18 +23,17 @@ interface CheckDeps {
 }
 
 export async function checkFile(
-  deps: CheckDeps,
+  { clock, onProgress }: CheckDeps,
   { file, offline }: { readonly file: string; readonly offline: boolean },
-): Promise<CheckedFile> {
+): Promise<Outcome> {
   const ecosystem = await loadEcosystem(file).catch((error: unknown) => {
     if (error instanceof EcosystemError) return error
     throw error
   })
-  if (ecosystem instanceof EcosystemError)
-    return { errors: ecosystem.problems, warnings: [], unchecked: [], rows: [] }
-  const repeated = mappingWarnings(ecosystem)
-  if (offline) return { errors: [], warnings: repeated, unchecked: [], rows: [] }
-  const endpoints = await checkEndpoints(ecosystem.chains, deps.clock)
+  if (ecosystem instanceof EcosystemError) return joinOutcomes([{ errors: ecosystem.problems }])
+  const repeated = { warnings: mappingWarnings(ecosystem) }
+  if (offline) return joinOutcomes([repeated])
+  const endpoints = await checkEndpoints(ecosystem.chains, clock)
   const useless = endpoints.filter(({ isUsable }) => !isUsable)
   const dead = ecosystem.chains.filter(({ rpcUrls }, index) =>
     rpcUrls.every((_, place) => useless.some(({ field }) => field === fieldOf(index, place))),
@@ -57,10 +41,10 @@ export async function checkFile(
   if (dead.length > 0) {
     const names = dead.map(({ name }) => name).join(', ')
     const unchecked = [`all else about the chains: ${names} cannot be asked`]
-    return { errors: useless, warnings: repeated, unchecked, rows: [] }
+    return joinOutcomes([repeated, { errors: useless, unchecked }])
   }
   const sourceOf = openSources(ecosystem)
-  const steps = [
+  const steps: readonly (() => Promise<Partial<Outcome>>)[] = [
     async () => ({ warnings: await proveEcosystem(ecosystem, sourceOf) }),
     async () => {
       const unproven = await proveStartBlocks(ecosystem, sourceOf)
@@ -68,42 +52,30 @@ export async function checkFile(
         `startBlock of ${chain}: no node has the state before it (${reason})`
       return { unchecked: [...unproven].map(say) }
     },
-    () => judgeMappings(deps, ecosystem, sourceOf),
-    () => judgePayments(deps, ecosystem),
+    () => judgeMappings(clock, ecosystem, sourceOf),
+    () => judgePayments(clock, ecosystem),
     () => judgeSupplies(ecosystem, sourceOf),
   ]
   let done = 0
   const outcomes = await Promise.all(
     steps.map(async (step) => {
-      const outcome = await settle(step)
+      const outcome = await step().catch(toOutcome)
       done += 1
-      deps.onProgress('checking against the chains', done, steps.length)
+      onProgress('checking against the chains', done, steps.length)
       return outcome
     }),
   )
-  const errors = outcomes.flatMap((each) => each.errors ?? [])
-  const warnings = outcomes.flatMap((each) => each.warnings ?? [])
+  const { warnings, ...found } = joinOutcomes(outcomes)
   // Payments that fail under a wrong domain are its consequence.
-  const isWrongDomain = errors.some(({ field }) => field === 'payment.domain')
+  const isWrongDomain = found.errors.some(({ field }) => field === 'payment.domain')
   const shown = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
-  return {
-    errors,
-    warnings: [...repeated, ...endpoints, ...shown],
-    unchecked: [...new Set(outcomes.flatMap(({ unchecked = [] }) => unchecked))],
-    rows: outcomes.flatMap(({ rows = [] }) => rows),
-  }
+  return joinOutcomes([repeated, { warnings: endpoints }, { ...found, warnings: shown }])
 }
 
-type Outcome = Partial<CheckedFile>
-
-async function settle(step: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await step()
-  } catch (error) {
-    if (error instanceof ProofError) return { errors: error.problems }
-    if (error instanceof RpcError) return { unchecked: [error.message] }
-    throw error
-  }
+function toOutcome(error: unknown): Partial<Outcome> {
+  if (error instanceof ProofError) return { errors: error.problems }
+  if (error instanceof RpcError) return { unchecked: [error.message] }
+  throw error
 }
 
 function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
@@ -118,7 +90,7 @@ function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
 }
 
 /** Transfers buy balance even where the token lacks EIP-3009 or a part of it. */
-async function judgePayments({ clock }: CheckDeps, { payment }: Ecosystem): Promise<Outcome> {
+async function judgePayments(clock: Clock, { payment }: Ecosystem): Promise<Partial<Outcome>> {
   if (payment === null) return {}
   try {
     const messages = await proveWaysToPay(payment, clock)
@@ -135,7 +107,7 @@ const SUPPLY_SPANS = [5_000, 100]
 async function judgeSupplies(
   { chains, tokens, primary, secondary }: Ecosystem,
   sourceOf: (chain: Chain) => ChainSource,
-): Promise<Outcome> {
+): Promise<Partial<Outcome>> {
   const tracked = [primary, secondary].flatMap((token) => token ?? [])
   const judged = await Promise.all(
     tracked.flatMap((token) =>
@@ -180,175 +152,6 @@ async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token:
 
 function sumOf(logs: readonly SourceLog[]): bigint {
   return logs.reduce((sum, { data }) => sum + BigInt(data === '0x' ? 0 : data.slice(0, 66)), 0n)
-}
-
-const SEARCH_MS = 10_000
-
-const SAMPLE = 20
-
-/** A mapping may be right without a log yet; one that cannot read its logs is wrong. */
-async function judgeMappings(
-  { clock }: CheckDeps,
-  ecosystem: Ecosystem,
-  sourceOf: (chain: Chain) => ChainSource,
-): Promise<Outcome> {
-  const mappings = mappingsOf(ecosystem)
-  const judged = await Promise.all(
-    mappings.map(async (mapping) => {
-      const chain = sourceOf(mapping.source.chain)
-      const head = await chain.header('latest')
-      if (head === undefined) return {}
-      const { source } = mapping
-      const ofKey = mappings.filter((each) => keyOfSource(each.source) === keyOfSource(source))
-      const deps = { source: chain, clock }
-      const untilMs = clock() + SEARCH_MS
-      const range = { from: source.chain.startBlock, to: head.number, untilMs }
-      const addresses = await findEmitters(deps, source, range)
-      const filter = { addresses, topics: [[source.topic0]] }
-      const { logs: found, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
-      // A factory does not emit the events of what it makes.
-      const contract = addresses.find(
-        (each) => source.made === undefined || each !== source.address,
-      )
-      if (found.length === 0 && contract !== undefined && !(await mayEmit(chain, contract, source)))
-        return unknownEvent(mapping, contract)
-      const sources = ofKey.map((each) => each.source)
-      const logs = found.filter((log) => fitting(sources, log).includes(source))
-      const reads = await Promise.all(logs.map((log) => readMapping(chain, source, log)))
-      return judgeLogs(ecosystem, mapping, { logs, reads, from, to: head.number })
-    }),
-  )
-  return {
-    errors: judged.flatMap(({ errors = [] }) => errors),
-    warnings: judged.flatMap(({ warnings = [] }) => warnings),
-    rows: judged.flatMap(({ rows = [] }) => rows),
-  }
-}
-
-/** Solidity and Vyper push the topic of an event; a proxy emits what another contract's code says. */
-async function mayEmit(
-  chain: ChainSource,
-  contract: Address,
-  { topic0 }: Pick<EventSource, 'topic0'>,
-): Promise<boolean> {
-  const code = await chain.code(contract)
-  // Compilers push constants without leading zeros.
-  return code.includes(topic0.slice(2).replace(/^(?:00)+/, '')) || delegates(code)
-}
-
-const PUSH1 = 0x60
-const PUSH32 = 0x7f
-const DELEGATECALL = 0xf4
-
-function delegates(code: `0x${string}`): boolean {
-  const bytes = Buffer.from(code.slice(2), 'hex')
-  for (let at = 0; at < bytes.length; at += 1) {
-    const opcode = bytes[at] ?? 0
-    if (opcode === DELEGATECALL) return true
-    if (opcode >= PUSH1 && opcode <= PUSH32) at += opcode - PUSH1 + 1
-  }
-  return false
-}
-
-function unknownEvent({ name, source }: Mapping, contract: Address): Outcome {
-  const message = `the code of ${showAddress(contract)} has no event ${source.event.name}(${source.event.inputs.map(({ type }) => type).join(',')}), and none was found; check the name and the types of its arguments`
-  return { errors: [{ field: `${name}.event`, message }] }
-}
-
-interface Sample {
-  readonly logs: readonly SourceLog[]
-  /** What became of each log. */
-  readonly reads: readonly ReadLog[]
-  readonly from: number
-  readonly to: number
-}
-
-function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Outcome {
-  const { name, source } = mapping
-  const { logs, reads } = sample
-  const indexed = indexedOf(source.event)
-  const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
-  const [first] = unfit
-  if (first !== undefined)
-    return {
-      errors: [
-        {
-          field: `${name}.event`,
-          message: `${unfit.length} of the last ${countOf(logs.length, 'log')} have ${countOf(first.topics.length - 1, 'indexed argument')}, the event has ${indexed}; write "indexed" as the contract does`,
-        },
-      ],
-    }
-  const rows = source.code === undefined ? [] : showRows(ecosystem, mapping, sample)
-  const unread =
-    source.code === undefined ? undefined : reads.find((each) => each.kind === 'anomaly')
-  if (unread !== undefined)
-    return { rows, errors: [{ field: `${name}.rows`, message: whyNotRead(unread) }] }
-  const { warnings = [] } = judgeReadings(ecosystem, mapping, sample)
-  return { rows, warnings: [...tellUncounted(name, reads), ...warnings] }
-}
-
-function judgeReadings(
-  { burnAddresses }: Ecosystem,
-  { name }: Mapping,
-  { reads, from, to }: Sample,
-): Outcome {
-  const readings = reads.flatMap((each) => (each.kind === 'rows' ? each.rows : []))
-  if (readings.length === 0 && reads.every(({ kind }) => kind !== 'anomaly'))
-    return warn(name, `no log in blocks ${from} to ${to} matches; check event, address and "where"`)
-  const nowhere = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
-  const accounts = new Set(readings.map(({ account }) => account))
-  const [only] = accounts
-  if (
-    readings.length > 0 &&
-    readings.every(({ account }) => account !== null && nowhere.has(account))
-  )
-    return warn(
-      name,
-      'every account is the zero address or a burn address; are the arguments swapped?',
-    )
-  if (readings.length > 3 && accounts.size === 1 && only)
-    return warn(
-      name,
-      `every one of the last ${readings.length} events names the same account, ${showAddress(only)}; is the argument the right one?`,
-    )
-  return {}
-}
-
-function tellUncounted(field: string, reads: readonly ReadLog[]): readonly Problem[] {
-  const unread = reads.filter((each) => each.kind === 'anomaly')
-  const last = unread.at(-1)
-  if (last === undefined) return []
-  const message = `${unread.length} of the last ${countOf(reads.length, 'log')}: ${whyNotRead(last)}`
-  return [{ field, message }]
-}
-
-function warn(field: string, message: string): Outcome {
-  return { warnings: [{ field, message }] }
-}
-
-const SHOWN_LOGS = 3
-
-function showRows(
-  ecosystem: Ecosystem,
-  { name, source }: Mapping,
-  { logs, reads }: Sample,
-): readonly Problem[] {
-  return logs.slice(-SHOWN_LOGS).flatMap(({ blockNumber, logIndex }, index) => {
-    const read = reads.slice(-SHOWN_LOGS)[index]
-    const at = `block ${blockNumber}, log ${logIndex}`
-    if (read?.kind === 'left-out')
-      return [
-        {
-          field: name,
-          message: `${at}: left out by ${read.by === 'code' ? source.code?.file : 'where'}`,
-        },
-      ]
-    if (read?.kind !== 'rows') return []
-    return read.rows.map((row, place) => ({
-      field: name,
-      message: `${at}, row ${place}: ${describeRow(ecosystem, row)}`,
-    }))
-  })
 }
 
 interface EndpointProblem extends Problem {
@@ -411,26 +214,3 @@ async function judgeEndpoint(
     return useless(`does not answer (${messageOf(error)}); check the URL, or start the node`)
   }
 }
-
-/** The contract of a mapping, or the newest ones that its factory made, which then count as found. */
-export async function findEmitters(
-  deps: Parameters<typeof scanBack>[0],
-  { made, address }: Pick<EventSource, 'made' | 'address'>,
-  range: Pick<Scan, 'from' | 'to' | 'untilMs'>,
-): Promise<readonly Address[]> {
-  if (made === undefined) return [address]
-  const filter = { addresses: [address], topics: [[made.event.topic0]] }
-  const { logs } = await scanBack(deps, { ...range, filter, enough: ENOUGH })
-  const contracts = new Set<Address>()
-  for (const log of logs.slice(-ENOUGH)) {
-    const contract = findContract(made, log)
-    if (contract === undefined) continue
-    made.found.add([[contract, log.blockNumber]])
-    contracts.add(contract)
-  }
-  // The factory itself emits nothing of the event, which then shows as no log.
-  return contracts.size === 0 ? [address] : [...contracts]
-}
-
-/** Any endpoint takes as many addresses. */
-const ENOUGH = 100

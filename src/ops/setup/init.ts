@@ -4,10 +4,9 @@ import { dirname, resolve } from 'node:path'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
 import type { Clock } from '#base/time.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { type ChainView, openChains, SetupError } from './discover/chain-view.ts'
-import { type Answers, type Draft, draftFile } from './discover/draft-file.ts'
-import { type Findings, inspectChain } from './discover/inspect-chain.ts'
-import { contractsAmong } from './discover/token-facts.ts'
+import { type Answers, type Draft, draftFile } from '#ops/setup/draft-file.ts'
+import { type ChainView, openChains, SetupError } from './chain-view.ts'
+import { type Findings, inspectChain } from './inspect-chain.ts'
 
 export interface InitRequest {
   readonly address: string
@@ -72,7 +71,7 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
 
 async function inspectSecond(
   deps: InitDeps,
-  views: Awaited<ReturnType<typeof openChains>>,
+  views: readonly ChainView[],
   { secondary, more }: Addresses,
 ): Promise<readonly Findings[]> {
   if (secondary === undefined) return []
@@ -119,7 +118,7 @@ const STEPS = 4
 
 async function inspectAll(
   { onProgress, say }: InitDeps,
-  views: Awaited<ReturnType<typeof openChains>>,
+  views: readonly ChainView[],
   { primary, byChain, more }: Addresses,
 ): Promise<readonly Findings[]> {
   refuseUnknownChains(views, byChain)
@@ -127,8 +126,8 @@ async function inspectAll(
     views.map(async (view) => {
       const named = byChain.get(view.name)
       const address = named ?? primary
-      const [contract] = await contractsAmong(view, [address])
-      if (contract === undefined) {
+      const code = await view.source.code(address).catch(() => '0x')
+      if (code === '0x') {
         if (named !== undefined)
           throw new SetupError(
             `--token ${view.name}=${named}: no contract there; correct the address`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SourceLog } from '#chain/chain-source.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
-import { scanBack } from './scan-back.ts'
+import { scanBack } from './list-events.ts'
 
 const filter = { addresses: null, topics: [] }
 const logAt = (blockNumber: number) => ({ blockNumber }) as SourceLog

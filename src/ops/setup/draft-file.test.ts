@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, showAddress } from '#base/address.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import type { Findings } from '#ops/setup/inspect-chain.ts'
 import { draftFile } from './draft-file.ts'
-import type { Findings } from './inspect-chain.ts'
 
 const addressOf = (digit: string): Address => `0x${digit.repeat(40)}`
 

@@ -1,10 +1,12 @@
 import { from, getSelector } from 'ox/AbiEvent'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { countOf } from '#base/text.ts'
+import type { Clock } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
-import type { SourceLog } from '#chain/chain-source.ts'
+import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
+import type { LogFilter } from '#chain/log-filter.ts'
 import { countTopics } from '#index/price-logs.ts'
-import { scanBack } from '../scan-back.ts'
+import { walkLogs } from '#index/prove-prices.ts'
 import type { ChainView } from './chain-view.ts'
 
 const BUDGET_MS = 20_000
@@ -65,4 +67,34 @@ function readBurnEvents(logs: readonly SourceLog[]): readonly string[] {
     const indexed = (place: number) => (log.topics.length > place ? 'indexed ' : '')
     return [`event ${name}(address ${indexed(1)}account, uint256 ${indexed(2)}amount)`]
   })
+}
+
+export interface Scan {
+  readonly filter: LogFilter
+  readonly from: number
+  readonly to: number
+  readonly enough: number
+  readonly untilMs: number
+}
+
+const FIRST_BLOCKS = 2_000
+
+/** Scans the newest blocks first; returns logs ascending, and how far back it came. */
+export async function scanBack(
+  { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
+  { enough, untilMs, ...scan }: Scan,
+): Promise<{ readonly logs: readonly SourceLog[]; readonly from: number }> {
+  const found: (readonly SourceLog[])[] = []
+  let count = 0
+  let from = scan.to + 1
+  for await (const { logs, left } of walkLogs(source, {
+    ...scan,
+    blocks: FIRST_BLOCKS,
+  })) {
+    found.unshift(logs)
+    count += logs.length
+    from = left.to + 1
+    if (count >= enough || clock() >= untilMs) break
+  }
+  return { logs: found.flat(), from }
 }

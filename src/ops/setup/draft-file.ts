@@ -1,9 +1,8 @@
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { SetupError } from './chain-view.ts'
-import type { Findings } from './inspect-chain.ts'
-import { DEAD_ADDRESS } from './list-events.ts'
-import type { TokenFacts } from './token-facts.ts'
+import { SetupError, type TokenFacts } from '#ops/setup/chain-view.ts'
+import type { Findings } from '#ops/setup/inspect-chain.ts'
+import { DEAD_ADDRESS } from '#ops/setup/list-events.ts'
 
 /** An ecosystem file and why each guess was made, by path such as `chains[0].startBlock`. */
 export interface Draft {

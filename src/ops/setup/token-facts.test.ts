@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fillIn } from '#ecosystem/load-ecosystem.ts'
-import { safeName } from './token-facts.ts'
+import { safeName } from '#ops/setup/chain-view.ts'
 
 test('a name that a contract chose reads no variable of the operator, however it is written', () => {
   const problems = { add: () => assert.fail('a variable was looked for') }
