@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type TObject, type TSchema, Type } from 'typebox'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { unixNow } from '#base/time.ts'
@@ -83,7 +83,7 @@ export function dataRoute<P extends Parameters>(
     metered: true,
     csv: csv !== undefined,
     parameters: { ...parameters, ...(csv && { format: formatParameter }) },
-    answers: { 200: { description: facts.summary, schema: bodySchema(definition) } },
+    answers: { 200: { description: facts.summary, schema: bodySchema(data, definition) } },
     refusals: [...(refusals ?? []), 'data_not_ready'],
     async etag(input) {
       const state = await answersOf(ctx).state()
@@ -106,19 +106,15 @@ export function dataRoute<P extends Parameters>(
   })
 }
 
-function bodySchema({
-  data,
-  totals,
-  paged,
-}: Pick<DataRouteDefinition<Parameters>, 'data' | 'totals' | 'paged'>): TSchema {
-  const more = { ...(paged && { page: pageSchema }), ...(totals && { totals }) }
-  return Type.Object({ data, meta: metaSchemaWith(more, paged) })
-}
-
-function metaSchemaWith(more: TProperties, paged: boolean | undefined): TSchema {
-  if (Object.keys(more).length === 0) return metaSchema
-  const properties = { ...metaSchema.properties, ...more }
-  return paged ? named('PagedMeta', properties) : Type.Object(properties)
+function bodySchema(
+  data: TSchema,
+  { totals, paged }: { readonly totals?: TSchema; readonly paged?: boolean },
+): TSchema {
+  if (!paged && totals === undefined) return Type.Object({ data, meta: metaSchema })
+  const own = { ...(paged && { page: pageSchema }), ...(totals && { totals }) }
+  const properties = { ...metaSchema.properties, ...own }
+  const meta = paged ? named('PagedMeta', properties) : Type.Object(properties)
+  return Type.Object({ data, meta })
 }
 
 /** Of settings of the file that are shown but not stored. */
@@ -139,25 +135,17 @@ interface ToAnswer {
 }
 
 function toAnswer(ctx: Context, input: ToAnswer): Answer {
-  const { state, result, query, csv } = input
+  const { state, query, csv } = input
+  const { data, totals, page, query: resolved } = input.result
   const link = linkToNext(ctx, input)
   const more = link !== undefined && { headers: { link } }
-  if (csv !== undefined)
-    return answer(200, toCsv(rowOf(csv, result.data), csv.rows(result.data)), {
-      contentType: CSV_TYPE,
-      ...more,
-    })
-  const meta = {
-    ...buildMeta(ctx.ecosystem, state, { ...query, ...result.query }),
-    ...(result.totals !== undefined && { totals: result.totals }),
-    ...(result.page !== undefined && { page: result.page }),
+  if (csv !== undefined) {
+    const row = typeof csv.row === 'function' ? csv.row(data) : csv.row
+    return answer(200, toCsv(row, csv.rows(data)), { contentType: CSV_TYPE, ...more })
   }
-  const text = JSON.stringify({ data: result.data, meta })
-  return answer(200, text, { contentType: JSON_TYPE, ...more })
-}
-
-function rowOf({ row }: CsvForm, data: unknown): TObject {
-  return typeof row === 'function' ? row(data) : row
+  const own = { ...(totals !== undefined && { totals }), ...(page && { page }) }
+  const meta = { ...buildMeta(ctx.ecosystem, state, { ...query, ...resolved }), ...own }
+  return answer(200, JSON.stringify({ data, meta }), { contentType: JSON_TYPE, ...more })
 }
 
 /** RFC 8288. The base URL is configured, never taken from a header. */
@@ -240,31 +228,24 @@ export class AnswerCache {
   async answer(question: Question, read: Read): Promise<Outcome> {
     const { operationId, parameters, representation } = question
     const key = `${operationId} ${representation} ${parameters}`
-    const shared = this.#recent()
-    if (shared === undefined) return this.#answerFirst(key, read)
-    const state = await shared.state
+    const state = await this.state()
     if (state === undefined) return NOTHING_YET
-    return (
-      this.#find(key, state) ??
-      this.#keep(key, state, (kept) =>
-        this.#open(async (own, connection) => {
-          if (own === undefined) return NOTHING_YET
-          kept.shown = shownBy(own)
-          return read(own, connection)
-        }),
-      )
-    )
-  }
-
-  /** Nobody knows the state: the snapshot that tells it also answers. */
-  async #answerFirst(key: string, read: Read): Promise<Outcome> {
-    const { outcome } = await this.#open(async (state, connection) => {
-      if (state === undefined) return { outcome: NOTHING_YET }
-      const known = this.#find(key, state)
-      // It may wait for this snapshot to end.
-      if (known !== undefined) return { outcome: known }
-      return { outcome: await this.#keep(key, state, () => read(state, connection)) }
+    const known = this.#answers.get(key)
+    if (known?.shown === shownBy(state)) return known.outcome
+    const outcome = this.#open(async (own, connection) => {
+      if (own === undefined) return NOTHING_YET
+      kept.shown = shownBy(own)
+      return read(own, connection)
     })
+    const kept: Kept = { shown: shownBy(state), outcome }
+    this.#answers.set(key, kept, { size: ENTRY_BYTES })
+    const settle = (made?: Outcome) => {
+      if (this.#answers.peek(key) !== kept) return
+      if (made?.kind !== 'answer') this.#answers.delete(key)
+      // A new object, or the cache would not update its size.
+      else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(made) })
+    }
+    outcome.then(settle, () => settle())
     return outcome
   }
 
@@ -304,34 +285,6 @@ export class AnswerCache {
     const nowUnix = unixNow(this.#ctx.clock)
     const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
     return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
-  }
-
-  #find(key: string, state: RegisterState): Promise<Outcome> | undefined {
-    const known = this.#answers.get(key)
-    return known?.shown === shownBy(state) ? known.outcome : undefined
-  }
-
-  #keep(
-    key: string,
-    state: RegisterState,
-    make: (kept: { shown: string }) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    const shown = { shown: shownBy(state) }
-    const kept: Kept = Object.assign(shown, { outcome: make(shown) })
-    this.#answers.set(key, kept, { size: ENTRY_BYTES })
-    const isKept = () => this.#answers.peek(key) === kept
-    kept.outcome.then(
-      (outcome) => {
-        if (!isKept()) return
-        if (outcome.kind !== 'answer') this.#answers.delete(key)
-        // A new object, or the cache would not update its size.
-        else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(outcome) })
-      },
-      () => {
-        if (isKept()) this.#answers.delete(key)
-      },
-    )
-    return kept.outcome
   }
 }
 

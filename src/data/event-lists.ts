@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { type TObject, type TProperties, Type } from 'typebox'
-import { showAddress } from '#base/address.ts'
+import { type Address, showAddress } from '#base/address.ts'
 import { logIndexAt, rowAt } from '#base/chain.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { amounts, amountText, rawText, unixTime, usdOf, usdOrNull } from '#data/meta.ts'
+import { amountShape, amounts, nullable, unixTime, usdOf, usdOrNull } from '#data/meta.ts'
 import type { Connection } from '#db/engine.ts'
-import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import {
   type EventKey,
   type EventPlace,
@@ -17,14 +16,15 @@ import {
   listEvents,
 } from '#index/events/list-events.ts'
 import { finalityOf, type IndexStatus } from '#index/status.ts'
-import type { Route } from '#route.ts'
+import type { Route, ValuesOf } from '#route.ts'
 import { dataRoute } from './data-route.ts'
 import type { PageMeta } from './meta.ts'
 import {
   chainParameter,
+  checkCursor,
   cursorParameter,
   encodeCursor,
-  type ListCursor,
+  hashOf,
   limitParameter,
   timeParameter,
   tokenParameter,
@@ -95,18 +95,17 @@ export const eventProperties = {
   timestamp: Type.String({ format: 'date-time' }),
   timestampUnix: unixTime,
   finality: Type.Enum(['latest', 'safe', 'finalized']),
-  explorerUrl: Type.Union([Type.String(), Type.Null()]),
-} as const
-
-const amountProperties = {
-  token: Type.String(),
-  amount: amountText,
-  amountRaw: rawText,
-  amountUsdAtEvent: usdOrNull,
+  explorerUrl: nullable(Type.String()),
 } as const
 
 export function eventRow<P extends TProperties>(title: string, own: P) {
-  return named(title, { ...eventProperties, ...amountProperties, ...own })
+  return named(title, {
+    ...eventProperties,
+    token: Type.String(),
+    ...amountShape('amount'),
+    amountUsdAtEvent: usdOrNull,
+    ...own,
+  })
 }
 
 export function listParameters(ecosystem: Ecosystem) {
@@ -116,22 +115,23 @@ export function listParameters(ecosystem: Ecosystem) {
     token: tokenParameter(ecosystem.tokens, undefined),
     from: timeParameter('Events at or after this moment.'),
     to: timeParameter('Events at or before this moment.'),
-    cursor: cursorParameter,
+    cursor: eventCursor,
   }
 }
 
-export interface ListValues {
-  readonly limit: number
-  readonly chain: Chain | undefined
-  readonly token: PricedToken | undefined
-  readonly from: number | undefined
-  readonly to: number | undefined
-  readonly cursor: ListCursor | undefined
-}
+const eventCursor = cursorParameter<EventKey>(
+  { pattern: '([0-9]{1,11})\\.([0-9]{1,15})\\.([0-9]{1,15})\\.([0-9]{1,16})', lengthMax: 200 },
+  (parts) => {
+    const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = parts.map(Number)
+    return { timestamp, chainId, blockNumber, place }
+  },
+)
+
+export type ListValues = ValuesOf<ReturnType<typeof listParameters>>
 
 interface List {
   readonly dataset: string
-  readonly account?: `0x${string}` | undefined
+  readonly account?: Address | undefined
   readonly kind?: string
   readonly values: ListValues
 }
@@ -142,14 +142,8 @@ export function checkList(list: List): Refusal | undefined {
     return refuse('invalid_parameter', 'to must be later than from', {
       errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
     })
-  return cursor === undefined || cursor.filters === filtersOf(list) ? undefined : OTHER_FILTERS
+  return checkCursor(cursor, filtersOf(list))
 }
-
-export const OTHER_FILTERS = refuse(
-  'invalid_cursor',
-  'cursor was issued for other filters; repeat the request without it',
-  { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
-)
 
 export async function readEventPage(
   connection: Connection,
@@ -169,24 +163,14 @@ export async function readEventPage(
     ...(to !== undefined && { toUnix: to }),
     ...(cursor && { after: cursor.after }),
   })
-  return {
-    events,
-    page: { limit, count: events.length, nextCursor: cursorOf(filtersOf(input), next) },
-  }
+  const last = next && [next.timestamp, next.chainId, next.blockNumber, next.place]
+  const nextCursor = last && encodeCursor(filtersOf(input), last)
+  return { events, page: { limit, count: events.length, nextCursor } }
 }
 
 function filtersOf({ dataset, account, kind, values }: List): string {
   const { chain, token, from, to } = values
   return hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
-}
-
-function cursorOf(filters: string, next: EventKey | null): string | null {
-  return next === null ? null : encodeCursor({ filters, after: next })
-}
-
-/** Distinguishes filters; needs no secrecy. */
-export function hashOf(filters: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {

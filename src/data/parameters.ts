@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
 import { DAY_SECONDS, lastDays, parseMoment, startOfDay, toDate } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
-import type { EventKey } from '#index/events/list-events.ts'
 import {
   NOTHING,
   readEventDays,
@@ -145,43 +146,54 @@ function parseTime(raw: string): Parsed<number> {
 }
 
 /** The last row of a page and its filters. */
-export interface ListCursor {
+export interface Cursor<After> {
   readonly filters: string
-  readonly after: EventKey
+  readonly after: After
 }
 
-export const cursorParameter: Parameter<ListCursor | undefined> = {
-  in: 'query',
-  description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
-  schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,200}$' }),
-  parse(raw) {
-    if (raw === undefined) return parsed(undefined, null)
-    const cursor = decodeCursor(raw)
-    return cursor ? parsed(cursor, raw) : INVALID_CURSOR
-  },
+/** `pattern` matches what follows the filters; `read` takes its groups. */
+export function cursorParameter<After>(
+  { pattern, lengthMax }: { readonly pattern: string; readonly lengthMax: number },
+  read: (parts: readonly string[]) => After | undefined,
+): Parameter<Cursor<After> | undefined> {
+  const whole = new RegExp(`^([0-9a-f]{16})\\.${pattern}$`)
+  return {
+    in: 'query',
+    description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
+    schema: Type.String({ pattern: `^[A-Za-z0-9_-]{1,${lengthMax}}$` }),
+    parse(raw) {
+      if (raw === undefined) return parsed(undefined, null)
+      const text = Buffer.from(raw, 'base64url').toString('latin1')
+      const [, filters = '', ...parts] = whole.exec(text) ?? []
+      const after = filters === '' ? undefined : read(parts)
+      return after !== undefined && Buffer.from(text).toString('base64url') === raw
+        ? parsed({ filters, after }, raw)
+        : { ok: false, code: 'invalid_cursor', reason: 'is not a cursor of this service' }
+    },
+  }
 }
 
-export const INVALID_CURSOR = {
-  ok: false,
-  code: 'invalid_cursor',
-  reason: 'is not a cursor of this service',
-} as const
-
-export function encodeCursor(cursor: ListCursor): string {
-  const { timestamp, chainId, blockNumber, place } = cursor.after
-  const text = [cursor.filters, timestamp, chainId, blockNumber, place].join('.')
-  return Buffer.from(text).toString('base64url')
+export function encodeCursor(filters: string, after: readonly (string | number | bigint)[]) {
+  return Buffer.from([filters, ...after].join('.')).toString('base64url')
 }
 
-function decodeCursor(raw: string): ListCursor | undefined {
-  const text = Buffer.from(raw, 'base64url').toString('latin1')
-  const match = /^([0-9a-f]{16})\.([0-9]{1,11})\.([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,16})$/.exec(
-    text,
-  )
-  if (match === null || Buffer.from(text).toString('base64url') !== raw) return undefined
-  const [timestamp = 0, chainId = 0, blockNumber = 0, place = 0] = match.slice(2).map(Number)
-  return { filters: match[1] ?? '', after: { timestamp, chainId, blockNumber, place } }
+/** Distinguishes filters; needs no secrecy. */
+export function hashOf(filters: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
+
+export function checkCursor(
+  cursor: Cursor<unknown> | undefined,
+  filters: string,
+): Refusal | undefined {
+  return cursor === undefined || cursor.filters === filters ? undefined : OTHER_FILTERS
+}
+
+const OTHER_FILTERS = refuse(
+  'invalid_cursor',
+  'cursor was issued for other filters; repeat the request without it',
+  { errors: [{ in: 'query', name: 'cursor', reason: 'was issued for other filters' }] },
+)
 
 /** `all` goes back to the first day with data. */
 export type Period = number | 'all'

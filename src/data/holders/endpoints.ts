@@ -8,19 +8,28 @@ import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
 import { HOLDERS } from '#data/dataset-names.ts'
-import { hashOf, OTHER_FILTERS } from '#data/event-lists.ts'
-import { addressText, amounts, amountText, areHoldersKnown, rawText, unixTime } from '#data/meta.ts'
+import {
+  addressText,
+  amountShape,
+  amounts,
+  areHoldersKnown,
+  nullable,
+  unixTime,
+} from '#data/meta.ts'
 import {
   addressParameter,
   chainParameter,
-  INVALID_CURSOR,
+  checkCursor,
+  cursorParameter,
+  encodeCursor,
+  hashOf,
   limitParameter,
   tokenParameter,
 } from '#data/parameters.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, type IndexStatus } from '#index/status.ts'
-import { type Parameter, parsed, type Route } from '#route.ts'
+import type { Route } from '#route.ts'
 import { openingSince } from './fold-balances.ts'
 import {
   RANKED_MAX,
@@ -31,72 +40,44 @@ import {
   readSeen,
   readTotalSupply,
   type Scope,
-  type Seen,
   totalSupplyOf,
 } from './queries.ts'
 
 const holderProperties = {
   address: addressText,
   token: Type.String(),
-  balance: amountText,
-  balanceRaw: rawText,
+  ...amountShape('balance'),
   sharePct: Type.Number({ description: 'Of the total supply on the chains asked for' }),
   excluded: Type.Boolean({
     description:
       'A burn address or one that does not circulate: it has no rank and is not counted as a holder',
   }),
-  firstSeenUnix: Type.Union([unixTime, Type.Null()], {
+  firstSeenUnix: nullable(unixTime, {
     description: 'Start of the first UTC day at whose end it held any; null if none yet',
   }),
-  lastSeenUnix: Type.Union([unixTime, Type.Null()], {
+  lastSeenUnix: nullable(unixTime, {
     description:
       'Start of the UTC day of its last transfer of more than 0, on chains where it holds any',
   }),
 }
 
 const holderRow = named('Holder', {
-  rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+  rank: nullable(Type.Integer({ minimum: 1 }), {
     description: 'Null if excluded',
   }),
   ...holderProperties,
 })
 
-/** The last row of a page, how many it and those before ranked, and the filters. */
-interface HolderCursor {
-  readonly filters: string
-  readonly ranked: number
-  readonly after: RankedHolding
-}
-
-const holderCursorParameter: Parameter<HolderCursor | undefined> = {
-  in: 'query',
-  description: 'Continues after a page: its `meta.page.nextCursor`, with the same filters.',
-  schema: Type.String({ pattern: '^[A-Za-z0-9_-]{1,1500}$' }),
-  parse(raw) {
-    if (raw === undefined) return parsed(undefined, null)
-    const cursor = decodeCursor(raw)
-    return cursor === undefined ? INVALID_CURSOR : parsed(cursor, raw)
+/** How many rows up to the last one are ranked, and that row. Sums of balances may be longer than 78 digits. */
+const holderCursor = cursorParameter<RankedHolding & { readonly ranked: number }>(
+  { pattern: '([0-9]{1,15})\\.([1-9][0-9]{0,998})\\.(0x[0-9a-f]{40})', lengthMax: 1_500 },
+  ([ranked, balance = '', own = '']) => {
+    const address = parseAddress(own)
+    return address && { ranked: Number(ranked), balance: BigInt(balance), address }
   },
-}
-
-function encodeCursor({ filters, ranked, after }: HolderCursor): string {
-  const text = [filters, ranked, after.balance, after.address].join('.')
-  return Buffer.from(text).toString('base64url')
-}
-
-/** Sums of balances may be longer than 78 digits. */
-const CURSOR = /^([0-9a-f]{16})\.([0-9]{1,15})\.([1-9][0-9]{0,998})\.(0x[0-9a-f]{40})$/
-
-function decodeCursor(raw: string): HolderCursor | undefined {
-  const text = Buffer.from(raw, 'base64url').toString('latin1')
-  const [, filters = '', ranked, balance = '', own = ''] = CURSOR.exec(text) ?? []
-  const address = parseAddress(own)
-  if (address === undefined || Buffer.from(text).toString('base64url') !== raw) return undefined
-  return { filters, ranked: Number(ranked), after: { address, balance: BigInt(balance) } }
-}
+)
 
 export function holdersRoute(ctx: Context): Route {
-  const leftOut = leftOutOf(ctx.ecosystem)
   return dataRoute(ctx, {
     path: '/api/holders',
     operationId: 'listHolders',
@@ -107,40 +88,34 @@ export function holdersRoute(ctx: Context): Route {
     parameters: {
       limit: limitParameter(20),
       ...scopeParameters(ctx.ecosystem),
-      cursor: holderCursorParameter,
+      cursor: holderCursor,
     },
     data: Type.Array(holderRow),
     paged: true,
     csv: { row: holderRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
-    check({ cursor, ...asked }) {
-      const refused = refuseElsewhere(asked)
-      if (refused !== undefined || cursor === undefined) return refused
-      return cursor.filters === filtersOf(asked) ? undefined : OTHER_FILTERS
-    },
+    check: ({ cursor, ...asked }) =>
+      refuseElsewhere(asked) ?? checkCursor(cursor, filtersOf(asked)),
     async read({ connection, status, parameters: { limit, cursor, ...asked } }) {
-      const opened = await openRanking(connection, status, asked)
+      const opened = await openRanking(ctx, connection, { status, ...asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply } = opened
-      const found = await readLargest(connection, scope, {
+      const found = await readLargest(connection, opened.scope, {
         limit: limit + 1,
         after: cursor?.after,
       })
       const rows = found.slice(0, limit)
-      const addresses = rows.map(({ address }) => address)
-      const seen = await readSeen(connection, scope, addresses)
-      let ranked = cursor?.ranked ?? 0
+      const show = await holderReader(connection, opened, rows)
+      let ranked = cursor?.after.ranked ?? 0
       const data = rows.map((each) => {
-        const { token } = asked
-        const shown = showHolder(each, { token, supply, seen: seen.get(each.address), leftOut })
+        const shown = show(each)
         if (!shown.excluded) ranked += 1
         return { rank: shown.excluded ? null : ranked, ...shown }
       })
       const last = rows.at(-1)
-      const isMore = found.length > limit && last !== undefined
-      const nextCursor = isMore
-        ? encodeCursor({ filters: filtersOf(asked), ranked, after: last })
-        : null
+      const nextCursor =
+        found.length > limit && last !== undefined
+          ? encodeCursor(filtersOf(asked), [ranked, last.balance, last.address])
+          : null
       return { data, page: { limit, count: data.length, nextCursor } }
     },
   })
@@ -151,43 +126,29 @@ function filtersOf({ token, chain }: ScopeQuery): string {
 }
 
 const holderShape = named('WalletHolding', {
-  rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+  rank: nullable(Type.Integer({ minimum: 1 }), {
     description: `Null if it holds none, is excluded, or is not among the first ${RANKED_MAX}`,
   }),
   ...holderProperties,
-  change24h: amountText,
-  change24hRaw: rawText,
-  change7d: amountText,
-  change7dRaw: rawText,
-  change30d: amountText,
-  change30dRaw: rawText,
+  ...amountShape('change24h'),
+  ...amountShape('change7d'),
+  ...amountShape('change30d'),
   chains: Type.Array(
     named('ChainBalance', {
       chain: Type.String(),
       chainId: Type.Integer(),
-      balance: amountText,
-      balanceRaw: rawText,
+      ...amountShape('balance'),
     }),
   ),
 })
 
 /** Windows begin at a full hour, so they are up to an hour shorter. */
-const WINDOWS = [
-  { name: 'change24h', days: 1 },
-  { name: 'change7d', days: 7 },
-  { name: 'change30d', days: 30 },
-] as const
+const WINDOWS = { change24h: 1, change7d: 7, change30d: 30 }
 
 /** History has no hours but those of the last 36 days, which windows reach from then on only. */
 const BEHIND_MAX_SECONDS = 5 * DAY_SECONDS
 
-function isFarBehind(status: ChainStatus, nowUnix: number): boolean {
-  const isSyncing = conditionOf(status, nowUnix) === 'syncing'
-  return isSyncing && nowUnix - status.blockTimeUnix > BEHIND_MAX_SECONDS
-}
-
 export function holderRoute(ctx: Context): Route {
-  const leftOut = leftOutOf(ctx.ecosystem)
   return dataRoute(ctx, {
     path: '/api/holders/{address}',
     operationId: 'getHolder',
@@ -200,92 +161,97 @@ export function holderRoute(ctx: Context): Route {
     refusals: ['invalid_address'],
     check: refuseElsewhere,
     async read({ connection, status, parameters: { address, ...asked } }) {
-      const opened = await openRanking(connection, status, asked)
+      const opened = await openRanking(ctx, connection, { status, ...asked })
       if (isRefusal(opened)) return opened
-      const { scope, supply } = opened
-      const { token } = asked
+      const { decimals, symbol } = asked.token
       const nowUnix = unixNow(ctx.clock)
-      const far = chainsOf(status, asked).find((each) => isFarBehind(each, nowUnix))
+      const read = chainsOf(status, asked)
+      const far = read.find(
+        (each) =>
+          conditionOf(each, nowUnix) === 'syncing' &&
+          nowUnix - each.blockTimeUnix > BEHIND_MAX_SECONDS,
+      )
       if (far !== undefined)
         return refuse('data_not_ready', `${far.chain.name} is read up to ${far.blockNumber} only.`)
-      const windows = WINDOWS.map(({ name, days }) => {
+      const windows = Object.entries(WINDOWS).map(([name, days]) => {
         const fromUnix = status.asOfUnix - days * DAY_SECONDS + 1
         return { name, hourUnix: startOfHour(fromUnix + HOUR_SECONDS - 1), change: 0n }
       })
       const chains = []
       let balance = 0n
-      for (const { chain } of chainsOf(status, asked)) {
-        const onChain = { token: token.symbol, chainIds: [chain.id] }
+      for (const { chain } of read) {
+        const onChain = { token: symbol, chainIds: [chain.id] }
         const held = (await readBalancesOf(connection, onChain, [address])).get(address) ?? 0n
         balance += held
         for (const window of windows) {
-          const { hourUnix } = window
-          const since = { token: token.symbol, address, hourUnix }
+          const since = { token: symbol, address, hourUnix: window.hourUnix }
           const opening = await openingSince({ connection, chainId: chain.id }, since)
           window.change += held - (opening ?? held)
         }
-        chains.push({
-          chain: chain.name,
-          chainId: chain.id,
-          ...amounts('balance', held, token.decimals),
-        })
+        chains.push({ chain: chain.name, chainId: chain.id, ...amounts('balance', held, decimals) })
       }
       const own = { address, balance }
-      const seen = await readSeen(connection, scope, [address])
-      const shown = showHolder(own, { token, supply, seen: seen.get(address), leftOut })
+      const shown = (await holderReader(connection, opened, [own]))(own)
+      const { scope, leftOut } = opened
       const isRanked = balance > 0n && !shown.excluded
       const rank = isRanked ? await rankOf(connection, scope, { own, leftOut }) : null
-      const changes = windows.map(({ name, change }) => amounts(name, change, token.decimals))
+      const changes = windows.map(({ name, change }) => amounts(name, change, decimals))
       return { data: { rank, ...shown, ...Object.assign({}, ...changes), chains } }
     },
   })
 }
 
-/** Opens the ranking of a token with its total supply on the chains asked for, or refuses what is not known. */
+interface Ranking {
+  readonly token: PricedToken
+  readonly scope: Scope
+  /** The total on the chains asked for. */
+  readonly supply: bigint
+  /** Addresses that have no rank. */
+  readonly leftOut: readonly Address[]
+}
+
+/** Opens the ranking of a token, or refuses what is not known. */
 async function openRanking(
+  { ecosystem }: Context,
   connection: Connection,
-  status: IndexStatus,
-  asked: ScopeQuery,
-): Promise<{ readonly scope: Scope; readonly supply: bigint } | Refusal> {
+  { status, token, chain }: ScopeQuery & { readonly status: IndexStatus },
+): Promise<Ranking | Refusal> {
+  const asked = { token, chain }
   const unknown = whyUnknown(status, asked)
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
-  const { symbol: token } = asked.token
   const chains = chainsOf(status, asked)
-  const missing = placesOf(asked).find((name) => chains.every(({ chain }) => chain.name !== name))
+  const missing = [...token.addresses.keys()].find(
+    (name) => (chain?.name ?? name) === name && chains.every((each) => each.chain.name !== name),
+  )
   if (missing !== undefined) return refuse('data_not_ready', `${missing} had no block yet.`)
   let supply = 0n
   for (const each of chains)
-    supply += totalSupplyOf(await readTotalSupply(connection, token, each.chain.id))
-  return { scope: { token, chainIds: chains.map(({ chain }) => chain.id) }, supply }
+    supply += totalSupplyOf(await readTotalSupply(connection, token.symbol, each.chain.id))
+  const scope = { token: token.symbol, chainIds: chains.map((each) => each.chain.id) }
+  const leftOut = [...ecosystem.burnAddresses, ...ecosystem.nonCirculating]
+  return { token, scope, supply, leftOut }
 }
 
-function leftOutOf({ burnAddresses, nonCirculating }: Ecosystem): readonly Address[] {
-  return [...burnAddresses, ...nonCirculating]
-}
-
-function showHolder(
-  { address, balance }: RankedHolding,
-  {
-    token,
-    supply,
-    seen,
-    leftOut,
-  }: {
-    readonly token: PricedToken
-    readonly supply: bigint
-    readonly seen: Seen | undefined
-    readonly leftOut: readonly Address[]
-  },
+/** Returns what shows these holdings. */
+async function holderReader(
+  connection: Connection,
+  { token, scope, supply, leftOut }: Ranking,
+  holdings: readonly RankedHolding[],
 ) {
-  const excluded = leftOut.includes(address)
-  return {
-    address: showAddress(address),
-    token: token.symbol,
-    ...amounts('balance', balance, token.decimals),
-    sharePct: percentage(balance, supply),
-    excluded,
-    firstSeenUnix: excluded ? null : (seen?.firstUnix ?? null),
-    lastSeenUnix: seen?.lastUnix ?? null,
+  const addresses = holdings.map(({ address }) => address)
+  const seen = await readSeen(connection, scope, addresses)
+  return ({ address, balance }: RankedHolding) => {
+    const excluded = leftOut.includes(address)
+    const { firstUnix = null, lastUnix = null } = seen.get(address) ?? {}
+    return {
+      address: showAddress(address),
+      token: token.symbol,
+      ...amounts('balance', balance, token.decimals),
+      sharePct: percentage(balance, supply),
+      excluded,
+      firstSeenUnix: excluded ? null : firstUnix,
+      lastSeenUnix: lastUnix,
+    }
   }
 }
 
@@ -309,11 +275,6 @@ export function refuseElsewhere({ token, chain }: ScopeQuery): Refusal | undefin
   const reason = `is not a chain of ${token.symbol}`
   const errors = [{ in: 'query', name: 'chain', reason, allowed } as const]
   return refuse('invalid_parameter', `chain ${reason}`, { errors })
-}
-
-/** Names of the chains asked for. */
-function placesOf({ token, chain }: ScopeQuery): readonly string[] {
-  return [...token.addresses.keys()].filter((name) => (chain?.name ?? name) === name)
 }
 
 /** Returns those of the chains asked for that have been read. */
