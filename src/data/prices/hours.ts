@@ -1,4 +1,4 @@
-import { PRICE_ONE, type Price } from '#base/money.ts'
+import { greater, lesser, PRICE_ONE, type Price } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
@@ -169,8 +169,6 @@ interface Candle {
   readonly close: Price | null
 }
 
-const NO_CANDLE: Candle = { open: null, high: null, low: null, close: null }
-
 type HourEnd = SourcedPoint & Partial<Pick<PriceHour, 'high' | 'low'>>
 
 /**
@@ -184,64 +182,40 @@ export async function hourCandles(
   hours: readonly number[],
 ): Promise<readonly Candle[]> {
   const ends = [(hours[0] ?? 0) - 1, ...hours.map((hour) => hour + HOUR_SECONDS - 1)]
-  const moments = ends.map((unix) => ({ unix }))
   let own: readonly (HourEnd | undefined)[] = []
   const quoted = await quoteAlongPath(tokens, symbol, {
-    moments,
+    moments: ends.map((unix) => ({ unix })),
     read: async (token, at) => {
-      const points = await hourEnds(
-        connection,
-        token,
-        at.map(({ unix }) => unix),
-      )
-      if (token.symbol === tokenOf(tokens, symbol)?.symbol) own = points
+      const units = at.map(({ unix }) => unix)
+      const points = await hourEnds(connection, token, units)
+      if (token.symbol === symbol) own = points
       return points
     },
   })
-  const prices = quoted.map(priceOrNull)
-  return hours.map((hour, index) =>
-    candleOf(
-      { open: prices[index] ?? null, close: prices[index + 1] ?? null },
-      {
-        hour,
-        before: own[index],
-        at: own[index + 1],
-        quoteDecimals: quoteDecimalsOf(tokens, own[index + 1]),
-      },
-    ),
-  )
-}
-
-function quoteDecimalsOf(tokens: readonly PricedToken[], end: HourEnd | undefined): number {
-  const quote = end === undefined ? null : quoteOf(end.source)
-  return quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
-}
-
-function candleOf(
-  { open, close }: Pick<Candle, 'open' | 'close'>,
-  own: {
-    readonly hour: number
-    readonly before: HourEnd | undefined
-    readonly at: HourEnd | undefined
-    readonly quoteDecimals: number
-  },
-): Candle {
-  if (close === null) return { ...NO_CANDLE, open }
-  const { hour, before, at, quoteDecimals } = own
-  // Sources may differ in their quote, so that the extremes of both cannot be compared.
-  const isOfOne = before === undefined || before.source === at?.source
-  const moved = isOfOne && at !== undefined && at.unix >= hour ? [at.high, at.low] : []
-  const price = at?.price ?? 0n
-  const extremes = moved.flatMap((each) => {
-    if (each == null || at === undefined || price === 0n) return []
-    const point = { ...at, liquidity: each.liquidity }
-    if (isBelowFloor(point, (close * PRICE_ONE) / price, quoteDecimals)) return []
-    return (close * each.price) / price
+  return hours.map((hour, index) => {
+    const [open = null, close = null] = quoted.slice(index, index + 2).map(priceOrNull)
+    if (close === null) return { open, high: null, low: null, close }
+    const [before, at] = [own[index], own[index + 1]]
+    // Sources may differ in their quote, so that the extremes of both cannot be compared.
+    const isOfOne = before === undefined || before.source === at?.source
+    const within =
+      at !== undefined && isOfOne && at.unix >= hour ? extremesOf(tokens, at, close) : []
+    const all = [...within, close, open ?? close]
+    return { open, high: all.reduce(greater), low: all.reduce(lesser), close }
   })
-  const all = [...extremes, close, ...(open === null ? [] : [open])]
-  const high = all.reduce((a, b) => (a > b ? a : b))
-  const low = all.reduce((a, b) => (a < b ? a : b))
-  return { open, high, low, close }
+}
+
+/** Leaves out those at which the pool held less than its floor. */
+function extremesOf(tokens: readonly PricedToken[], at: HourEnd, close: Price): readonly Price[] {
+  const { price, source } = at
+  if (price === null || price === 0n) return []
+  const decimals = tokenOf(tokens, quoteOf(source))?.decimals ?? 0
+  const quotePrice = (close * PRICE_ONE) / price
+  return [at.high, at.low].flatMap((each) =>
+    each == null || isBelowFloor({ ...at, liquidity: each.liquidity }, quotePrice, decimals)
+      ? []
+      : (close * each.price) / price,
+  )
 }
 
 async function hourEnds(

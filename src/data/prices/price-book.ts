@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { showAddress } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import {
@@ -26,7 +27,7 @@ import {
   lastPoint,
   lastUpTo,
   type PricePoint,
-  pointsBetween,
+  pointsAround,
   timeWeighted,
 } from './queries.ts'
 
@@ -50,14 +51,12 @@ export async function latestPrice(
     if (token.symbol === symbol) own = point
     return [point]
   }
-  const moments = [{ unix }]
-  const [quoted = { gap: 'no_source', symbol } as const] = await quoteAlongPath(tokens, symbol, {
-    moments,
-    read,
-  })
+  const [quoted] = await quoteAlongPath(tokens, symbol, { moments: [{ unix }], read })
+  assert(quoted !== undefined, 'one moment has one price')
   if ('gap' in quoted) return quoted
+  assert(own !== undefined, 'a known price has a source')
   const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : unix
-  return { price: quoted.price, asOfUnix, source: own === undefined ? '' : nameOf(own.source) }
+  return { price: quoted.price, asOfUnix, source: nameOf(own.source) }
 }
 
 /** Null while unknown. */
@@ -115,11 +114,8 @@ async function pointsBefore(
 ): Promise<readonly (SourcedPoint | undefined)[]> {
   const sorted = [...moments].sort((a, b) => a.unix - b.unix)
   const [first, last] = [sorted[0]?.unix ?? 0, sorted.at(-1)?.unix ?? 0]
-  const [before, within] = await allEnded([
-    lastPoint(connection, token.symbol, first - 1),
-    pointsBetween(connection, token.symbol, { fromUnix: first, untilUnix: last }),
-  ])
-  const points = lastBefore(before === undefined ? within : [before, ...within], sorted)
+  const range = { fromUnix: first, untilUnix: last }
+  const points = lastBefore(await pointsAround(connection, token.symbol, range), sorted)
   const found = new Map(sorted.map((moment, index) => [moment, points[index]]))
   return moments.map((moment) => withFixed(token, found.get(moment), moment.unix))
 }
@@ -336,12 +332,8 @@ async function pointsIn(
   token: PricedToken,
   { fromUnix, untilUnix }: PriceWindow,
 ): Promise<readonly SourcedPoint[]> {
-  const before = await lastPoint(connection, token.symbol, fromUnix)
-  const within = await pointsBetween(connection, token.symbol, {
-    fromUnix: fromUnix + 1,
-    untilUnix,
-  })
-  const read = [...(before === undefined ? [] : [before]), ...within]
+  const range = { fromUnix: fromUnix + 1, untilUnix }
+  const read = await pointsAround(connection, token.symbol, range)
   const all = [...read.flatMap((point) => sourced(token, point) ?? []), ...fixedPoints(token)]
     .filter(({ unix }) => unix <= untilUnix)
     .sort((a, b) => a.unix - b.unix)

@@ -83,6 +83,17 @@ export async function pointsBetween(
   return found.map(toPoint)
 }
 
+/** Those of a range, after the last one before it. */
+export async function pointsAround(
+  connection: Connection,
+  symbol: string,
+  range: { readonly fromUnix: number; readonly untilUnix: number },
+): Promise<readonly PricePoint[]> {
+  const before = await lastPoint(connection, symbol, range.fromUnix - 1)
+  const within = await pointsBetween(connection, symbol, range)
+  return before === undefined ? within : [before, ...within]
+}
+
 /** Closes of a range of days, after the last one before it. */
 export async function dayCloses(
   connection: Connection,
