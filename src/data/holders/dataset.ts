@@ -12,12 +12,12 @@ import {
   type Balances,
   balanceAfter,
   collectMovements,
+  foldSupply,
   foldTotals,
   forgetDeltas,
   forgetHours,
   type LastMoves,
   lastMovesAfter,
-  MISSHAPEN,
   type Movement,
   moveBalances,
   openHours,
@@ -28,29 +28,26 @@ import {
   takeDeltas,
 } from './fold-balances.ts'
 import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
-import { foldSupply } from './fold-supply.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = deploymentsOf(ecosystem)
+  const byPlace = new Map(deployments.map((each) => [`${each.chainId}|${each.address}`, each]))
+  const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
+  const several = [...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : []))
   const locked = new Set([...ecosystem.burnAddresses, ...ecosystem.nonCirculating])
-  const several = onSeveralChains([...deployments.values()])
   const movesOn = ({ chainId }: Change) => ({
     locked,
-    several,
-    tokens: [...deployments.values()].filter((each) => each.chainId === chainId),
+    several: new Set(several),
+    tokens: deployments.filter((each) => each.chainId === chainId),
   })
   return {
     name: HOLDERS,
-    selectors: [...deployments.values()].map(({ chainId, address }) => ({
-      chainId,
-      address,
-      topic0: TRANSFER_TOPIC,
-    })),
-    decode: (log) => readTransfer(log, deployments),
+    selectors: deployments.map(({ symbol: _, ...place }) => ({ ...place, topic0: TRANSFER_TOPIC })),
+    decode: (log) => readTransfer(log, byPlace),
     apply: (change, transfers) => applyTransfers(change, transfers, movesOn(change)),
     revert: (change, ancestor) => revertTransfers(change, ancestor, movesOn(change)),
     async finalize(change) {
-      await forgetDeltas(change.connection, change.chainId, change.finalizedNumber)
+      await forgetDeltas(change)
       await forgetHours(change)
     },
     isDatedRoughly: true,
@@ -71,24 +68,13 @@ interface Deployment {
   readonly symbol: string
 }
 
-function deploymentsOf(ecosystem: Ecosystem): ReadonlyMap<string, Deployment> {
-  const deployments = new Map<string, Deployment>()
-  for (const token of ecosystem.tokens.filter(isTracked))
-    for (const chain of ecosystem.chains) {
-      const address = token.addresses.get(chain.name)
-      if (address !== undefined)
-        deployments.set(`${chain.id}|${address}`, {
-          chainId: chain.id,
-          address,
-          symbol: token.symbol,
-        })
-    }
-  return deployments
-}
-
-function onSeveralChains(deployments: readonly Deployment[]): ReadonlySet<string> {
-  const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
-  return new Set([...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : [])))
+function deploymentsOf({ tokens, chains }: Ecosystem): readonly Deployment[] {
+  return tokens.filter(isTracked).flatMap(({ symbol, addresses }) =>
+    chains.flatMap(({ id: chainId, name }) => {
+      const address = addresses.get(name)
+      return address === undefined ? [] : [{ chainId, address, symbol }]
+    }),
+  )
 }
 
 function readTransfer(
@@ -97,7 +83,7 @@ function readTransfer(
 ): readonly TransferFact[] {
   const [, from, to, ...more] = log.topics
   if (from === undefined || to === undefined || more.length > 0 || log.data.length !== 66)
-    throw new DecodeError(MISSHAPEN)
+    throw new DecodeError('a transfer has three topics and 32 bytes of data')
   const deployment = deployments.get(`${log.chainId}|${log.address}`)
   if (deployment === undefined) return []
   const { blockNumber, timestamp } = log

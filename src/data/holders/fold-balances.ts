@@ -1,13 +1,11 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
-import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#db/sql.ts'
+import type { BulkInsert } from '#db/engine.ts'
+import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
 import { inKeys } from '#db/typed-values.ts'
 import type { Change, Position } from '#index/dataset.ts'
-import { deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
-
-export const MISSHAPEN = 'a transfer has three topics and 32 bytes of data'
+import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
 
 interface Step {
   readonly blockNumber: number
@@ -87,18 +85,20 @@ export type LastMoves = ReadonlyMap<string, number | null>
 /** The first UTC day of the current span, by `token|address`. */
 export type HoldersSince = ReadonlyMap<string, number>
 
+const keyOf = ({ token, address }: Pick<Movement, 'token' | 'address'>) => `${token}|${address}`
+
+const NONE: HeldBalance = { balance: 0n, sinceUnix: null, lastUnix: 0 }
+
 export async function readBalances(
-  change: Change,
+  { connection, chainId }: Change,
   movements: readonly Movement[],
 ): Promise<Balances> {
   const balances = new Map<string, HeldBalance>()
   for (const part of chunks(movements, ROWS_PER_STATEMENT)) {
-    const found = await change.connection.run(sql`
+    const keys = part.map(({ token, address }) => [token, address])
+    const found = await connection.run(sql`
       select token, address, balance, since_unix, last_unix from balances
-      where chain_id = ${change.chainId} and ${inKeys(
-        { token: 'text', address: 'text' },
-        part.map(({ token, address }) => [token, address]),
-      )}`)
+      where chain_id = ${chainId} and ${inKeys({ token: 'text', address: 'text' }, keys)}`)
     for (const row of found)
       balances.set(`${row.token}|${row.address}`, {
         balance: column.bigint(row, 'balance'),
@@ -109,70 +109,7 @@ export async function readBalances(
   return balances
 }
 
-/** Zero balances have no row. */
-export async function moveBalances(
-  change: Change,
-  movements: readonly Movement[],
-  {
-    before,
-    since,
-    last,
-  }: { readonly before: Balances; readonly since: HoldersSince; readonly last: LastMoves },
-): Promise<void> {
-  const after = movements
-    .filter(({ address }) => address !== ZERO_ADDRESS)
-    .map((movement) => {
-      const key = `${movement.token}|${movement.address}`
-      const balance = balanceAfter(movement, before)
-      return {
-        ...movement,
-        balance,
-        sinceUnix: balance > 0n ? (since.get(key) ?? null) : null,
-        lastUnix: last.get(key) ?? 0,
-      }
-    })
-  const emptied = after.filter(({ balance }) => balance === 0n)
-  const gone = emptied.map(({ token, address }) => [token, address, change.chainId])
-  await deleteRows(change.connection, 'balances', BALANCES_KEY, gone)
-  await writeBalances(
-    change,
-    after.filter(({ balance }) => balance !== 0n),
-  )
-}
-
-export function balanceAfter(movement: Movement, before: Balances): bigint {
-  const { token, address, steps } = movement
-  let balance = before.get(`${token}|${address}`)?.balance ?? 0n
-  for (const step of steps) balance += step.received - step.sent
-  return balance
-}
-
-export function lastMovesAfter(movements: readonly Movement[], before: Balances): LastMoves {
-  return new Map(
-    movements.map(({ token, address, steps }) => {
-      const key = `${token}|${address}`
-      const last = steps.findLast(movesAny)
-      return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
-    }),
-  )
-}
-
 const BALANCES_KEY = { token: 'text', address: 'text', chain_id: 'bigint' } as const
-
-async function writeBalances(
-  change: Change,
-  kept: readonly (Movement & HeldBalance)[],
-): Promise<void> {
-  const list = kept.map(({ token, address, balance, sinceUnix, lastUnix }) => [
-    token,
-    address,
-    change.chainId,
-    toStored(balance),
-    sinceUnix,
-    lastUnix,
-  ])
-  await change.connection.insert(BALANCES, list)
-}
 
 const BALANCES: BulkInsert = {
   table: 'balances',
@@ -181,94 +118,120 @@ const BALANCES: BulkInsert = {
     since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
 }
 
+/** Zero balances have no row. */
+export async function moveBalances(
+  { connection, chainId }: Change,
+  movements: readonly Movement[],
+  after: { readonly before: Balances; readonly since: HoldersSince; readonly last: LastMoves },
+): Promise<void> {
+  const kept: (string | number | null)[][] = []
+  const emptied: (string | number)[][] = []
+  for (const movement of movements.filter(({ address }) => address !== ZERO_ADDRESS)) {
+    const key = [movement.token, movement.address, chainId]
+    const id = keyOf(movement)
+    const balance = balanceAfter(movement, after.before)
+    const sinceUnix = balance > 0n ? (after.since.get(id) ?? null) : null
+    if (balance === 0n) emptied.push(key)
+    else kept.push([...key, toStored(balance), sinceUnix, after.last.get(id) ?? 0])
+  }
+  await deleteRows(connection, 'balances', BALANCES_KEY, emptied)
+  await connection.insert(BALANCES, kept)
+}
+
+export function balanceAfter(movement: Movement, before: Balances): bigint {
+  return (before.get(keyOf(movement)) ?? NONE).balance + sumOf(movement)
+}
+
+function sumOf({ steps }: Movement): bigint {
+  return steps.reduce((sum, { received, sent }) => sum + received - sent, 0n)
+}
+
+export function lastMovesAfter(movements: readonly Movement[], before: Balances): LastMoves {
+  return new Map(
+    movements.map((movement) => {
+      const key = keyOf(movement)
+      const last = movement.steps.findLast(movesAny)
+      return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
+    }),
+  )
+}
+
+const BALANCE_DELTAS: BulkInsert = {
+  table: 'balance_deltas',
+  columns: {
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    token: 'text',
+    address: 'text',
+    timestamp_unix: 'bigint',
+    received: 'text',
+    sent: 'text',
+    kept: 'text',
+    last_unix: 'bigint',
+  },
+}
+
 /** Recorded for blocks that are not final, so that they can be reverted. */
 export async function storeDeltas(
-  change: Change,
+  { connection, chainId, finalizedNumber }: Change,
   movements: readonly Movement[],
   before: Balances,
 ): Promise<void> {
-  const list = movements.flatMap((movement) => {
+  const isOpen = ({ blockNumber }: Step) => blockNumber > finalizedNumber
+  const open = movements.filter(({ steps }) => steps.some(isOpen))
+  const list = open.flatMap((movement) => {
     const { token, address, steps } = movement
-    const newest = steps.at(-1)
-    if (newest === undefined || newest.blockNumber <= change.finalizedNumber) return []
-    const last = lastMovesBefore(movement, before.get(`${token}|${address}`))
-    return steps.flatMap((step, index) =>
-      step.blockNumber <= change.finalizedNumber
-        ? []
-        : [
-            [
-              change.chainId,
-              step.blockNumber,
-              token,
-              address,
-              step.timestamp,
-              toStored(step.received),
-              toStored(step.sent),
-              toStored(step.kept),
-              last[index] ?? null,
-            ],
-          ],
-    )
+    let { balance, lastUnix } = before.get(keyOf(movement)) ?? NONE
+    return steps.flatMap((step) => {
+      const { blockNumber, timestamp, received, sent, kept } = step
+      // The zero address has no balance.
+      const last = address === ZERO_ADDRESS || balance === 0n ? null : lastUnix
+      balance += received - sent
+      if (movesAny(step)) lastUnix = startOfDay(timestamp)
+      const amounts = [received, sent, kept].map(toStored)
+      const row = [chainId, blockNumber, token, address, timestamp, ...amounts, last]
+      return isOpen(step) ? [row] : []
+    })
   })
-  for (const part of chunks(list, ROWS_PER_STATEMENT))
-    await change.connection.run(sql`
-      insert into balance_deltas
-        (chain_id, block_number, token, address, timestamp_unix, received, sent, kept, last_unix)
-      values ${rows(part)}`)
-}
-
-/** Returns each step's last move before it; the zero address has no balance. */
-function lastMovesBefore(
-  { address, steps }: Movement,
-  before: HeldBalance | undefined,
-): readonly (number | null)[] {
-  if (address === ZERO_ADDRESS) return []
-  let { balance, lastUnix } = before ?? { balance: 0n, lastUnix: 0 }
-  return steps.map((step) => {
-    const last = balance === 0n ? null : lastUnix
-    balance += step.received - step.sent
-    if (movesAny(step)) lastUnix = startOfDay(step.timestamp)
-    return last
-  })
+  await connection.insert(BALANCE_DELTAS, list)
 }
 
 /** Removes the deltas above the ancestor; returns their inverse, and the last moves before them. */
 export async function takeDeltas(
-  change: Change,
+  { connection, chainId }: Change,
   ancestor: Position,
-): Promise<{
-  readonly undone: readonly Movement[]
-  readonly last: LastMoves
-}> {
-  const removed = await change.connection.run(sql`
+): Promise<{ readonly undone: readonly Movement[]; readonly last: LastMoves }> {
+  const removed = await connection.run(sql`
     delete from balance_deltas
-    where chain_id = ${change.chainId} and block_number > ${ancestor.number}
+    where chain_id = ${chainId} and block_number > ${ancestor.number}
     returning token, address, block_number, timestamp_unix, received, sent, kept,
       last_unix`)
-  const groups = Map.groupBy(removed, (row) => `${row.token}|${row.address}`)
+  const number = (row: Row) => column.integer(row, 'block_number')
+  const ordered = [...removed].sort((a, b) => number(a) - number(b))
   const last = new Map<string, number | null>()
-  const undone = [...groups].flatMap(([key, group]) => {
-    const number = (row: Row) => column.integer(row, 'block_number')
-    const [first] = group.sort((a, b) => number(a) - number(b))
-    if (first === undefined) return []
-    last.set(key, column.integerOrNull(first, 'last_unix'))
-    const steps = group.map<Step>((row) => ({
-      blockNumber: column.integer(row, 'block_number'),
-      timestamp: column.integer(row, 'timestamp_unix'),
-      received: -column.bigint(row, 'received'),
-      sent: -column.bigint(row, 'sent'),
-      kept: -column.bigint(row, 'kept'),
-    }))
-    return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
-  })
+  const undone = [...Map.groupBy(ordered, (row) => `${row.token}|${row.address}`)].flatMap(
+    ([key, group]) => {
+      const [first] = group
+      if (first === undefined) return []
+      last.set(key, column.integerOrNull(first, 'last_unix'))
+      const steps = group.map<Step>((row) => ({
+        blockNumber: number(row),
+        timestamp: column.integer(row, 'timestamp_unix'),
+        received: -column.bigint(row, 'received'),
+        sent: -column.bigint(row, 'sent'),
+        kept: -column.bigint(row, 'kept'),
+      }))
+      return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
+    },
+  )
   return { undone, last }
 }
 
-export async function forgetDeltas(
-  connection: Connection,
-  chainId: number,
-  finalizedNumber: number,
-): Promise<void> {
+export async function forgetDeltas({
+  connection,
+  chainId,
+  finalizedNumber,
+}: Change): Promise<void> {
   await connection.run(sql`
     delete from balance_deltas
     where chain_id = ${chainId} and block_number <= ${finalizedNumber}`)
@@ -277,37 +240,36 @@ export async function forgetDeltas(
 /** The longest window, and more than a reorg takes back even where blocks are hours apart. */
 const KEPT_DAYS = 35
 
+const BALANCE_HOURS: BulkInsert = {
+  table: 'balance_hours',
+  columns: { ...BALANCES_KEY, hour_unix: 'bigint', block_number: 'bigint', balance: 'text' },
+  conflict: 'on conflict (token, address, chain_id, hour_unix) do nothing',
+}
+
 /** Records balances before the first movement of an hour. */
 export async function openHours(
   { connection, chainId, hoursFromUnix = 0 }: Change,
   movements: readonly Movement[],
   before: Balances,
 ): Promise<void> {
-  const hours = movements.flatMap((movement) => hoursOf(movement, before, hoursFromUnix))
-  for (const part of chunks(hours, ROWS_PER_STATEMENT))
-    await connection.run(sql`
-      insert into balance_hours (token, address, hour_unix, block_number, balance, chain_id)
-      values ${rows(part.map((hour) => [...hour, chainId]))}
-      on conflict (token, address, chain_id, hour_unix) do nothing`)
-}
-
-function hoursOf(
-  { token, address, steps }: Movement,
-  before: Balances,
-  fromUnix: number,
-): readonly (readonly (string | number)[])[] {
-  const newestUnix = steps.at(-1)?.timestamp ?? 0
-  if (address === ZERO_ADDRESS || newestUnix < fromUnix) return []
-  let balance = before.get(`${token}|${address}`)?.balance ?? 0n
-  let last = -1
-  return steps.flatMap((step) => {
-    const hourUnix = startOfHour(step.timestamp)
-    const opening = [token, address, hourUnix, step.blockNumber, toStored(balance)]
-    balance += step.received - step.sent
-    if (!movesAny(step) || hourUnix === last || hourUnix < fromUnix) return []
-    last = hourUnix
-    return [opening]
+  const isKept = ({ timestamp }: Step) => startOfHour(timestamp) >= hoursFromUnix
+  const kept = movements.filter(
+    ({ address, steps }) => address !== ZERO_ADDRESS && steps.some(isKept),
+  )
+  const hours = kept.flatMap((movement) => {
+    const { token, address, steps } = movement
+    let { balance } = before.get(keyOf(movement)) ?? NONE
+    let last = -1
+    return steps.flatMap((step) => {
+      const hourUnix = startOfHour(step.timestamp)
+      const opening = [token, address, chainId, hourUnix, step.blockNumber, toStored(balance)]
+      balance += step.received - step.sent
+      if (!movesAny(step) || hourUnix === last || !isKept(step)) return []
+      last = hourUnix
+      return [opening]
+    })
   })
+  await connection.insert(BALANCE_HOURS, hours)
 }
 
 /** Removes hours whose first movement left the chain. */
@@ -330,12 +292,12 @@ export async function forgetHours({ connection, chainId }: Change): Promise<void
 
 /** Returns what a wallet held before its first move since an hour; undefined if it has not moved. */
 export async function openingSince(
-  change: Pick<Change, 'connection' | 'chainId'>,
+  { connection, chainId }: Pick<Change, 'connection' | 'chainId'>,
   { token, address, hourUnix }: Pick<Movement, 'token' | 'address'> & { readonly hourUnix: number },
 ): Promise<bigint | undefined> {
-  const [row] = await change.connection.run(sql`
+  const [row] = await connection.run(sql`
     select balance from balance_hours
-    where token = ${token} and address = ${address} and chain_id = ${change.chainId}
+    where token = ${token} and address = ${address} and chain_id = ${chainId}
       and hour_unix >= ${hourUnix}
     order by hour_unix limit 1`)
   return row && column.bigint(row, 'balance')
@@ -356,9 +318,33 @@ export async function foldTotals(
   const moved = movements.filter(
     ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
   )
-  const additions = moved.map(({ token, address, steps }) => {
-    const sum = steps.reduce((all, { received, sent }) => all + received - sent, 0n)
-    return { key: [token, address], sums: [sum] }
-  })
+  const additions = moved.map((movement) => ({
+    key: [movement.token, movement.address],
+    sums: [sumOf(movement)],
+  }))
   await foldSums(connection, HOLDER_TOTALS, additions)
+}
+
+const SUPPLY_BUCKETS: SumTable = {
+  table: 'supply_buckets',
+  key: { token: 'text', chain_id: 'bigint', grain: 'text', bucket_unix: 'bigint' },
+  sums: { minted: 'text', burned: 'text', locked: 'text', unlocked: 'text' },
+}
+
+export async function foldSupply(
+  { connection, chainId }: Change,
+  movements: readonly Movement[],
+  locked: ReadonlySet<Address>,
+): Promise<void> {
+  const moved = movements.filter(({ address }) => address === ZERO_ADDRESS || locked.has(address))
+  const additions = moved.flatMap(({ token, address, steps }) =>
+    steps.flatMap(({ timestamp, received, sent, kept }): readonly Addition[] => {
+      const sums = address === ZERO_ADDRESS ? [sent, received, kept, 0n] : [0n, 0n, received, sent]
+      return [
+        { key: [token, chainId, 'day', startOfDay(timestamp)], sums },
+        { key: [token, chainId, 'total', 0], sums },
+      ]
+    }),
+  )
+  await foldSums(connection, SUPPLY_BUCKETS, additions)
 }

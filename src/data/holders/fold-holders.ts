@@ -1,7 +1,8 @@
 import type { Address } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import { startOfDay } from '#base/time.ts'
-import { column, ROWS_PER_STATEMENT, type Row, rows, sql } from '#db/sql.ts'
+import type { BulkInsert, Connection } from '#db/engine.ts'
+import { column, ROWS_PER_STATEMENT, type Row, sql } from '#db/sql.ts'
 import { inKeys } from '#db/typed-values.ts'
 import type { Change } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
@@ -15,52 +16,58 @@ export interface HolderChange {
   readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
 }
 
-/** A wallet on two chains is one holder. Returns since when each holds. */
-export async function foldHolders(
-  change: Change,
-  changes: readonly HolderChange[],
-): Promise<HoldersSince> {
-  const turns: Addition[] = []
-  const since = new Map<string, number>()
-  for (const part of chunks(changes, ROWS_PER_STATEMENT))
-    await foldPart(change, part, { turns, since })
-  await foldSums(change.connection, HOLDER_BUCKETS, turns)
-  return since
-}
-
 const HOLDER_BUCKETS: SumTable = {
   table: 'holder_buckets',
   key: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
   sums: { gained: 'bigint', lost: 'bigint' },
 }
 
-async function foldPart(
-  change: Change,
-  part: readonly HolderChange[],
-  { turns, since }: { readonly turns: Addition[]; readonly since: Map<string, number> },
-): Promise<void> {
-  const stored = Map.groupBy(await readDays(change, part), (row) => `${row.token}|${row.address}`)
-  const removed: SpanRow[] = []
-  const added: SpanRow[] = []
-  for (const each of part) {
-    const key = `${each.token}|${each.address}`
-    const before = (stored.get(key) ?? []).map(toDay)
-    const after = replaceDays(before, change.chainId, each.fromDay, each.ends)
-    const held = spansOf(before, change.chainId)
-    const holds = spansOf(after, change.chainId)
-    for (const span of minus(held.ended, holds.ended)) removed.push({ ...each, ...span })
-    for (const span of minus(holds.ended, held.ended)) added.push({ ...each, ...span })
-    if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
-    turns.push(...countTurns(each.token, turningDays(before), -1n))
-    turns.push(...countTurns(each.token, turningDays(after), 1n))
-  }
-  await writeSpans(change, removed, added)
+const SPANS_KEY = {
+  token: 'text',
+  address: 'text',
+  chain_id: 'bigint',
+  from_unix: 'bigint',
+} as const
+
+const SPANS: BulkInsert = {
+  table: 'holder_spans',
+  columns: { ...SPANS_KEY, until_unix: 'bigint' },
 }
 
-type SpanRow = Pick<HolderChange, 'token' | 'address'> & HolderSpan
+/** A wallet on two chains is one holder. Returns since when each holds. */
+export async function foldHolders(
+  { connection, chainId }: Change,
+  changes: readonly HolderChange[],
+): Promise<HoldersSince> {
+  const turns: Addition[] = []
+  const since = new Map<string, number>()
+  for (const part of chunks(changes, ROWS_PER_STATEMENT)) {
+    const found = await readDays(connection, part)
+    const stored = Map.groupBy(found, (row) => `${row.token}|${row.address}`)
+    const removed: (string | number)[][] = []
+    const added: (string | number)[][] = []
+    for (const { token, address, fromDay, ends } of part) {
+      const key = `${token}|${address}`
+      const before = (stored.get(key) ?? []).map(toDay)
+      const after = replaceDays(before, chainId, fromDay, ends)
+      const [held, holds] = [spansOf(before, chainId), spansOf(after, chainId)]
+      const toKey = ({ fromUnix }: HolderSpan) => [token, address, chainId, fromUnix]
+      removed.push(...minus(held.ended, holds.ended).map(toKey))
+      for (const span of minus(holds.ended, held.ended))
+        added.push([...toKey(span), span.untilUnix])
+      if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
+      turns.push(...countTurns(token, turningDays(before), -1n))
+      turns.push(...countTurns(token, turningDays(after), 1n))
+    }
+    await deleteRows(connection, 'holder_spans', SPANS_KEY, removed)
+    await connection.insert(SPANS, added)
+  }
+  await foldSums(connection, HOLDER_BUCKETS, turns)
+  return since
+}
 
 function readDays(
-  { connection }: Change,
+  connection: Connection,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
 ): Promise<readonly Row[]> {
   const keys = wallets.map(({ token, address }) => [token, address])
@@ -101,28 +108,6 @@ function countTurns(
   })
 }
 
-const HOLDER_SPANS_KEY = {
-  token: 'text',
-  address: 'text',
-  chain_id: 'bigint',
-  from_unix: 'bigint',
-} as const
-
-async function writeSpans(
-  { connection, chainId }: Change,
-  removed: readonly SpanRow[],
-  added: readonly SpanRow[],
-): Promise<void> {
-  const toKey = ({ token, address, fromUnix }: SpanRow) => [token, address, chainId, fromUnix]
-  await deleteRows(connection, 'holder_spans', HOLDER_SPANS_KEY, removed.map(toKey))
-  for (const part of chunks(added, ROWS_PER_STATEMENT)) {
-    const list = part.map((span) => [...toKey(span), span.untilUnix])
-    await connection.run(sql`
-      insert into holder_spans (token, address, chain_id, from_unix, until_unix)
-      values ${rows(list)}`)
-  }
-}
-
 /** Whether an address holds at the end of a UTC day on a chain. */
 export interface HolderDay {
   readonly chainId: number
@@ -155,11 +140,8 @@ export function replaceDays(
   ends: readonly { readonly dayUnix: number; readonly holds: boolean }[],
 ): readonly HolderDay[] {
   const kept = days.filter((day) => day.chainId !== chainId || day.dayUnix < fromDay)
-  let holds =
-    kept
-      .filter((day) => day.chainId === chainId)
-      .sort(byDay)
-      .at(-1)?.holds ?? false
+  const own = kept.filter((day) => day.chainId === chainId).sort(byDay)
+  let holds = own.at(-1)?.holds ?? false
   const turned: HolderDay[] = []
   for (const end of ends) {
     if (end.holds !== holds) turned.push({ chainId, ...end })
@@ -196,15 +178,11 @@ export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 |
     const before = holding.size > 0
     if (day.holds) holding.add(day.chainId)
     else holding.delete(day.chainId)
-    if (before !== holding.size > 0) turn(turns, day.dayUnix, holding.size > 0)
+    const after = holding.size > 0
+    // Opposite changes on two chains cancel out.
+    if (before !== after && !turns.delete(day.dayUnix)) turns.set(day.dayUnix, after ? 1 : -1)
   }
   return turns
-}
-
-/** Opposite changes on two chains cancel out. */
-function turn(turns: Map<number, 1 | -1>, dayUnix: number, holds: boolean): void {
-  if (turns.has(dayUnix)) turns.delete(dayUnix)
-  else turns.set(dayUnix, holds ? 1 : -1)
 }
 
 function byDay(a: HolderDay, b: HolderDay): number {

@@ -4,19 +4,32 @@ import type { Connection } from '#db/engine.ts'
 import { column, empty, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#db/sql.ts'
 import { inKeys } from '#db/typed-values.ts'
 import { TOTAL } from '#index/events/sums.ts'
-import { addSupply, NO_SUPPLY, readSupply, type SupplyChange } from './fold-supply.ts'
+
+interface Supply {
+  /** Sent from the zero address. */
+  readonly minted: bigint
+  /** Sent to the zero address. */
+  readonly burned: bigint
+  /** Held by addresses that do not circulate; by the zero address, what it minted to itself. */
+  readonly locked: bigint
+}
+
+function readSupply(rows: readonly Row[]): Supply {
+  const sum = (name: string) => rows.reduce((all, row) => all + column.bigint(row, name), 0n)
+  return { minted: sum('minted'), burned: sum('burned'), locked: sum('locked') - sum('unlocked') }
+}
 
 /** Compares with `<=`, as `sumTotals` does. */
 export async function readTotalSupply(
   connection: Connection,
   token: string,
   chainId?: number,
-): Promise<SupplyChange> {
+): Promise<Supply> {
   const found = await connection.run(sql`
     select minted, burned, locked, unlocked from supply_buckets
     where token = ${token} and grain = 'total' and bucket_unix <= ${TOTAL}
       ${chainId === undefined ? sql`` : sql`and chain_id = ${chainId}`}`)
-  return found.map(readSupply).reduce(addSupply, NO_SUPPLY)
+  return readSupply(found)
 }
 
 /** Returns UTC days over all chains. */
@@ -24,25 +37,21 @@ export async function readSupplyDays(
   connection: Connection,
   token: string,
   fromUnix: number,
-): Promise<ReadonlyMap<number, SupplyChange>> {
+): Promise<ReadonlyMap<number, Supply>> {
   const found = await connection.run(sql`
     select bucket_unix, minted, burned, locked, unlocked from supply_buckets
     where token = ${token} and grain = 'day' and bucket_unix >= ${fromUnix}`)
-  const days = new Map<number, SupplyChange>()
-  for (const row of found) {
-    const day = column.integer(row, 'bucket_unix')
-    days.set(day, addSupply(days.get(day) ?? NO_SUPPLY, readSupply(row)))
-  }
-  return days
+  const byDay = Map.groupBy(found, (row) => column.integer(row, 'bucket_unix'))
+  return new Map([...byDay].map(([day, rows]) => [day, readSupply(rows)]))
 }
 
 /** Equals the sum of `totalSupply()` over the chains. */
-export function totalSupplyOf(supply: SupplyChange): bigint {
+export function totalSupplyOf(supply: Supply): bigint {
   return supply.minted - supply.burned
 }
 
-export function circulatingOf(supply: SupplyChange): bigint {
-  return totalSupplyOf(supply) - supply.locked + supply.unlocked
+export function circulatingOf(supply: Supply): bigint {
+  return totalSupplyOf(supply) - supply.locked
 }
 
 export async function countHolders(connection: Connection, token: string): Promise<number> {
