@@ -6,7 +6,9 @@ import { manifestFaults, reasonFaults, resolvedAddresses } from './tidy/dependen
 
 const read = (path: string) => readFile(join(import.meta.dirname, '..', path), 'utf8')
 const manifests = await Promise.all(
-  ['package.json', 'client/package.json'].map(async (path) => JSON.parse(await read(path))),
+  ['package.json', 'client/package.json', 'site/package.json'].map(async (path) =>
+    JSON.parse(await read(path)),
+  ),
 )
 const manifest = {
   dependencies: Object.assign({}, ...manifests.map((each) => each.dependencies)),

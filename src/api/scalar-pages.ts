@@ -47,7 +47,7 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
  * Scalar exposes its script only through its Fastify plugin, so inject a request into a server that
  * never listens.
  */
-async function readScript(): Promise<string> {
+export async function readScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const app = Fastify()
   await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })
