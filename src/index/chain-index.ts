@@ -12,7 +12,7 @@ import {
   markTip,
   rollBack,
 } from './commit.ts'
-import { followEmitters, readFactoriesUpTo } from './found-contracts.ts'
+import { followEmitters, readFactories } from './found-contracts.ts'
 import { readPosition, storedBlock } from './positions.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
 import { headFiltersOf } from './select-logs.ts'
@@ -159,9 +159,8 @@ export class ChainIndex {
   }: Extract<ChainEvent, { kind: 'history' }>): Promise<Segment | undefined> {
     const { datasets, signal } = this.#deps
     if (this.#segments === undefined) {
-      const known = this.#position?.number ?? -1
-      if (await readFactoriesUpTo(this.#reading, this.#deps, { chain: this.#chain, to, known }))
-        await this.#loadFound()
+      const range = { chainId: this.#chain.id, from, to }
+      if (await readFactories(this.#reading, this.#deps, range)) await this.#loadFound()
       const input = { from, to, datasets, hoursFromUnix: hoursFrom(tip), signal }
       this.#segments = readSegments(this.#reading, input)
     }

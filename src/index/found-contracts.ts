@@ -12,7 +12,7 @@ import type { Factory, Origins } from '#ecosystem/event-source.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
 import type { Emitters } from '#ecosystem/priced-token.ts'
 import type { CommitDeps } from './commit.ts'
-import type { AnyDataset, Dataset } from './dataset.ts'
+import type { Dataset } from './dataset.ts'
 import { keyOfLog, keyOfSource, readContract } from './decode-event.ts'
 import { askOf } from './price-logs.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
@@ -135,46 +135,28 @@ async function missingOf(connection: Connection, asked: readonly Asked[]) {
 }
 
 /**
- * Reads what the factories made in blocks of history, before the logs of these contracts are read there. Returns whether
- * any block was read.
- * `known`: a block up to which all of them are stored anyway, because the head was followed.
+ * Reads what the factories made in blocks of history, before the logs of these contracts are read there. Returns
+ * whether the chain has any factory.
  */
-export async function readFactoriesUpTo(
+export async function readFactories(
   read: ReadDeps,
-  deps: CommitDeps,
-  { chain, to, known }: { readonly chain: Chain; readonly to: number; readonly known: number },
+  { engine, leader, datasets, prices }: CommitDeps,
+  { chainId, ...range }: { readonly chainId: number; readonly from: number; readonly to: number },
 ): Promise<boolean> {
-  const { id: chainId, startBlock } = chain
-  const contracts = deps.datasets.find(({ origins }) => origins !== undefined)
-  const origins = factoriesOn(contracts, chainId)
-  if (contracts === undefined || origins.length === 0) return false
-  const stored = await deps.engine.snapshot((reads) => readFactories(reads, chainId))
-  const ends = origins.map((origin) => {
-    const end = stored.get(origin)
-    return end === undefined ? startBlock - 1 : Math.max(end, known)
-  })
-  const from = Math.min(...ends) + 1
-  if (from > to) return false
-  const segments = readSegments(read, {
-    ...{ from, to, datasets: [contracts] },
-    hoursFromUnix: Number.POSITIVE_INFINITY,
-  })
-  for await (const { staged, end } of segments)
-    await deps.engine.write(async (connection) => {
-      await deps.leader.hold(connection)
-      const change = { connection, chainId, finalizedNumber: end.number, prices: deps.prices }
-      for (const each of staged) await each.apply(change)
-      await writeFactories(connection, chainId, { origins, to: end.number })
+  const contracts = datasets.filter(({ origins }) =>
+    origins?.factories.some(({ found }) => found.chainId === chainId),
+  )
+  if (contracts.length === 0) return false
+  const input = { ...range, datasets: contracts, hoursFromUnix: Number.POSITIVE_INFINITY }
+  for await (const { staged, end } of readSegments(read, input))
+    await engine.write(async (connection) => {
+      await leader.hold(connection)
+      for (const each of staged)
+        await each.apply({ connection, chainId, finalizedNumber: end.number, prices })
     })
   return true
 }
 
-function factoriesOn(contracts: AnyDataset | undefined, chainId: number): readonly string[] {
-  const { factories = [] } = contracts?.origins ?? {}
-  return factories.flatMap(({ found }) => (found.chainId === chainId ? [found.key] : []))
-}
-
-/** `read_number`: up to which block the factory's events are read, wherever the position is. */
 export const foundContractsTables: Tables = `
     create table found_contracts (
       chain_id bigint not null,
@@ -182,12 +164,6 @@ export const foundContractsTables: Tables = `
       contract text not null,
       block_number bigint not null,
       primary key (chain_id, origin, contract)
-    );
-    create table factories (
-      chain_id bigint not null,
-      origin text not null,
-      read_number bigint not null,
-      primary key (chain_id, origin)
     )`
 
 interface FoundContract {
@@ -265,28 +241,4 @@ async function deleteFoundAbove(
     await connection.run(sql`
       delete from found_contracts
       where chain_id = ${chainId} and origin = ${key} and block_number > ${block}`)
-}
-
-/** Returns by origin up to which block its events are read. */
-async function readFactories(
-  connection: Connection,
-  chainId: number,
-): Promise<ReadonlyMap<string, number>> {
-  const found = await connection.run(
-    sql`select origin, read_number from factories where chain_id = ${chainId}`,
-  )
-  return new Map(
-    found.map((row) => [column.text(row, 'origin'), column.integer(row, 'read_number')]),
-  )
-}
-
-async function writeFactories(
-  connection: Connection,
-  chainId: number,
-  { origins, to }: { readonly origins: readonly string[]; readonly to: number },
-): Promise<void> {
-  const list = [...new Set(origins)].map((origin) => [chainId, origin, to])
-  await connection.run(sql`
-    insert into factories (chain_id, origin, read_number) values ${rows(list)}
-    on conflict (chain_id, origin) do update set read_number = excluded.read_number`)
 }

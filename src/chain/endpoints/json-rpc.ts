@@ -1,3 +1,4 @@
+import { chunks } from '#base/chunks.ts'
 import { isObject } from '#base/json.ts'
 import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
 import { RESULT_LIST } from '../columns/scan-logs.ts'
@@ -50,9 +51,7 @@ export class JsonRpc {
   }
 
   async #send(calls: readonly PendingCall[]): Promise<void> {
-    const size = this.#batchSizeMax
-    const starts = Array.from({ length: Math.ceil(calls.length / size) }, (_, index) => index)
-    await Promise.all(starts.map((at) => this.#sendBatch(calls.slice(at * size, (at + 1) * size))))
+    await Promise.all(chunks(calls, this.#batchSizeMax).map((batch) => this.#sendBatch(batch)))
   }
 
   async #sendBatch(calls: readonly PendingCall[]): Promise<void> {
@@ -60,7 +59,7 @@ export class JsonRpc {
       await this.#exchange(bodyOf(calls), (answer) => settle(calls, readAnswers(answer, calls)))
     } catch (error) {
       if (error instanceof BatchRefusal) {
-        this.#batchSizeMax = Math.max(1, Math.min(error.sizeMax, calls.length - 1))
+        this.#batchSizeMax = Math.max(1, Math.floor(calls.length / 5))
         await this.#send(calls)
       } else for (const call of calls) call.reject(error)
     }
@@ -85,33 +84,21 @@ function settle(calls: readonly PendingCall[], outcomes: readonly Outcome[]): vo
 const OF_NODE: readonly FailureKind[] = ['too-fast', 'malformed']
 
 /** The node takes no batch, or only a shorter one. */
-class BatchRefusal extends EndpointError {
-  readonly sizeMax: number
-  constructor(words: string, sizeMax = batchSizeIn(words)) {
-    super('refused', words)
-    this.sizeMax = sizeMax
-  }
-}
-
-function batchSizeIn(text: string): number {
-  return Math.max(1, Number(/(?:max|limit|size|most)\D{0,30}(\d{1,4})\b/i.exec(text)?.[1] ?? 1))
-}
+class BatchRefusal extends EndpointError {}
 
 interface AskedCall extends Pick<SentCall, 'id' | 'method'> {
   readonly blocksAsked?: number
 }
 
 /** A gateway may refuse batches in plain text. */
-const NO_BATCHES = [400, 405, 422]
+const NO_BATCHES = [400, 405, 413, 422]
 
 /** Matches answers to calls by id (JSON-RPC 2.0, 6). Throws EndpointError about all of them. */
 function readAnswers(answer: HttpAnswer, calls: readonly AskedCall[]): readonly Outcome[] {
   const [first = { id: 0, method: 'batch' }] = calls
   const { status } = answer
   const isBatch = calls.length > 1
-  if (isBatch && status === 413) throw new BatchRefusal('HTTP 413', Math.floor(calls.length / 2))
-  if (isBatch && NO_BATCHES.includes(status))
-    throw new BatchRefusal(answer.body.toString('utf8', 0, 1_000))
+  if (isBatch && NO_BATCHES.includes(status)) throw new BatchRefusal('refused', `HTTP ${status}`)
   const value = parse(answer, first)
   if (isBatch && !Array.isArray(value)) throw refusalOfBatch(answer, value, first)
   const answerTo = findAnswers(value)
@@ -224,7 +211,7 @@ function refusalOfBatch(answer: HttpAnswer, value: unknown, first: AskedCall): E
   if (isServerTrouble && !/batch/i.test(words.message)) return refusal
   if (error === undefined && answer.status < 300 && !isObject(value))
     return new EndpointError('malformed', 'no answer to a batch')
-  return new BatchRefusal(words.message)
+  return new BatchRefusal('refused', words.message)
 }
 
 /** Some nodes put the refusal into `data`; a few repeat the request there. */
