@@ -31,7 +31,7 @@ const bucketKey = {
 const TABLES: Readonly<Record<string, Key>> = {
   events: eventKey,
   event_buckets: { dataset: 'text', ...bucketKey },
-  event_account_sums: { dataset: 'text', token: 'text', account: 'text' },
+  event_account_sums: { dataset: 'text', account: 'text', token: 'text' },
   event_account_counts: { dataset: 'text' },
   balances: { token: 'text', address: 'text', chain_id: 'bigint' },
   holder_totals: { token: 'text', address: 'text' },

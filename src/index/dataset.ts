@@ -73,17 +73,24 @@ export interface Staged {
   apply(change: Change): Promise<void>
 }
 
+interface PlacedFact<Fact> {
+  readonly block: number
+  readonly place: number
+  readonly fact: Fact
+}
+
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   const { decode, together, apply, ...rest } = dataset
   const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
     stage(report) {
-      const facts = new OrderedFacts<Fact>()
+      const facts: PlacedFact<Fact>[] = []
       const later: Log[] = []
       const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
         try {
-          for (const fact of read(log)) facts.add(log, fact)
+          for (const fact of read(log))
+            facts.push({ block: log.blockNumber, place: placeOf(log), fact })
         } catch (error) {
           const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
           report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
@@ -104,41 +111,16 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
           const read = together.decode(logs)
           for (const log of logs) add(log, read)
         },
-        apply: (change) => (facts.size > 0 ? apply(change, facts.inOrder()) : Promise.resolve()),
+        async apply(change) {
+          // Filters bring theirs one after another.
+          const ordered = facts.sort((a, b) => a.block - b.block || a.place - b.place)
+          if (ordered.length > 0)
+            await apply(
+              change,
+              ordered.map(({ fact }) => fact),
+            )
+        },
       }
     },
-  }
-}
-
-/** Merges facts into chain order, since filters bring theirs one after another. */
-class OrderedFacts<Fact> {
-  readonly #facts: Fact[] = []
-  readonly #blocks: number[] = []
-  readonly #places: number[] = []
-  #isInOrder = true
-
-  get size(): number {
-    return this.#facts.length
-  }
-
-  add(log: Log, fact: Fact): void {
-    const [block, place] = [log.blockNumber, placeOf(log)]
-    const last = this.size - 1
-    const difference = block - (this.#blocks[last] ?? -1) || place - (this.#places[last] ?? -1)
-    if (difference < 0) this.#isInOrder = false
-    this.#facts.push(fact)
-    this.#blocks.push(block)
-    this.#places.push(place)
-  }
-
-  inOrder(): readonly Fact[] {
-    if (this.#isInOrder) return this.#facts
-    const at = (list: readonly number[], index: number) => list[index] ?? 0
-    return [...this.#facts.entries()]
-      .sort(
-        ([a], [b]) =>
-          at(this.#blocks, a) - at(this.#blocks, b) || at(this.#places, a) - at(this.#places, b),
-      )
-      .map(([, fact]) => fact)
   }
 }

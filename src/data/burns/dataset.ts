@@ -73,7 +73,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       )
       const facts = net.flatMap(({ unminted }) => unminted)
       await storeValued(change.connection, {
-        into: { dataset: UNMINTED, byAccount: false },
+        into: { name: UNMINTED, byAccount: false },
         facts,
         values: facts.map(() => null),
       })

@@ -1,4 +1,3 @@
-import { allEnded } from '#base/async.ts'
 import { type Log, placeOf } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import type { Position } from '#chain/chain-event.ts'
@@ -66,39 +65,34 @@ export function logPlaceOf(log: Log, row = 0): EventFact['log'] {
   return row === 0 ? place : { ...place, row }
 }
 
-interface Summed {
-  readonly name: string
-  readonly byAccount: boolean
-}
-
 export async function storeEvents(
   change: Change,
-  { name: dataset, byAccount }: Summed,
+  into: FoldedInto,
   facts: readonly EventFact[],
 ): Promise<void> {
   const values = await valuesOf(
     change,
     facts.map(({ token, amount, log }) => ({ ...log, token, amount })),
   )
-  change.changes?.add(dataset, facts, values)
-  const into = { dataset, byAccount }
+  change.changes?.add(into.name, facts, values)
   await storeValued(change.connection, { into, facts, values })
-}
-
-interface ValuedEvents {
-  readonly into: FoldedInto
-  readonly facts: readonly EventFact[]
-  readonly values: readonly (MicroUsd | null | undefined)[]
 }
 
 export async function storeValued(
   connection: Connection,
-  { into, facts, values }: ValuedEvents,
+  input: {
+    readonly into: FoldedInto
+    readonly facts: readonly EventFact[]
+    readonly values: readonly (MicroUsd | null | undefined)[]
+  },
 ): Promise<void> {
-  await allEnded([
-    connection.insert(EVENTS, rowsOf(into.dataset, facts, values)),
-    foldEvents(connection, into, contributionsOf(facts, values)),
-  ])
+  const { into, facts, values } = input
+  const rows = facts.map((fact, index) => toRow(into.name, fact, values[index]))
+  const counted = facts.flatMap((fact, index) =>
+    fact.counted ? [toContribution(fact, values[index] ?? null)] : [],
+  )
+  await connection.insert(EVENTS, rows)
+  await foldEvents(connection, into, counted)
 }
 
 const EVENTS: BulkInsert = {
@@ -120,22 +114,6 @@ const EVENTS: BulkInsert = {
     valued: 'bigint',
     usd: 'text',
   },
-}
-
-function* contributionsOf(
-  facts: readonly EventFact[],
-  values: readonly (MicroUsd | null | undefined)[],
-): Iterable<Contribution> {
-  for (const [index, fact] of facts.entries())
-    if (fact.counted) yield toContribution(fact, values[index] ?? null)
-}
-
-function* rowsOf(
-  dataset: string,
-  facts: readonly EventFact[],
-  values: readonly (MicroUsd | null | undefined)[],
-): Iterable<readonly SqlValue[]> {
-  for (const [index, fact] of facts.entries()) yield toRow(dataset, fact, values[index])
 }
 
 function toRow(
@@ -175,19 +153,19 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
 
 export async function revertEvents(
   change: Change,
-  { name: dataset, byAccount }: Summed,
+  into: FoldedInto,
   ancestor: Position,
 ): Promise<void> {
   const { connection, chainId } = change
   const removed = await connection.run(sql`
     delete from events
-    where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
+    where dataset = ${into.name} and chain_id = ${chainId} and block_number > ${ancestor.number}
     returning ${LIST_COLUMNS}, counted`)
-  change.changes?.remove(dataset, removed)
+  change.changes?.remove(into.name, removed)
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, { dataset, byAccount }, contributions)
+  await foldEvents(connection, into, contributions)
 }
 
 /** A row that a mapping makes of a log. */

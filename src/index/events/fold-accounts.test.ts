@@ -72,7 +72,7 @@ function factOf(input: {
 }
 
 async function store(tx: Connection, facts: readonly EventFact[]): Promise<void> {
-  const into = { dataset: DATASET.name, byAccount: true }
+  const into = { name: DATASET.name, byAccount: true }
   await storeValued(tx, { into, facts, values: facts.map(() => null) })
 }
 

@@ -2,42 +2,31 @@ import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { type MicroUsd, type Price, valueAt } from '#base/money.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
-import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
+import type { Connection } from '#db/engine.ts'
+import { column, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
 import { inKeys, typedValues } from '#db/typed-values.ts'
-import { type Addition, deleteRows, foldSums, type SumTable } from '../fold-sums.ts'
+import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
 import { readFinalTimes } from '../positions.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import {
-  addSums,
-  type Contribution,
-  NOTHING,
-  readContribution,
-  readSums,
-  type Sums,
-  TOTAL,
-  writeSums,
-} from './sums.ts'
+import { type Contribution, readContribution, type Sums, TOTAL } from './sums.ts'
 
-/** Sums commute: a negated contribution is its exact inverse. */
-export async function foldEvents(
-  connection: Connection,
-  into: FoldedInto,
-  contributions: Iterable<Contribution>,
-): Promise<void> {
-  const list = [...contributions]
-  const accounts: AccountDeltas = new Map()
-  if (into.byAccount) for (const each of list) addToAccounts(accounts, each)
-  await allEnded([
-    foldSums(connection, EVENT_BUCKETS, bucketsOf(into.dataset, list)),
-    foldAccounts(connection, into.dataset, accounts),
-  ])
-}
-
+/** A dataset, and whether its events are summed by account too. */
 export interface FoldedInto {
-  readonly dataset: string
+  readonly name: string
   readonly byAccount: boolean
 }
+
+/** Sums commute: a negated contribution is its exact inverse. The events are stored or deleted before. */
+export async function foldEvents(
+  connection: Connection,
+  { name: dataset, byAccount }: FoldedInto,
+  contributions: readonly Contribution[],
+): Promise<void> {
+  await foldSums(connection, EVENT_BUCKETS, bucketsOf(dataset, contributions))
+  if (byAccount) await foldAccounts(connection, dataset, contributions)
+}
+
+const SUMS = { amount: 'text', usd: 'text', events: 'bigint', priced: 'bigint' } as const
 
 const EVENT_BUCKETS: SumTable = {
   table: 'event_buckets',
@@ -48,173 +37,80 @@ const EVENT_BUCKETS: SumTable = {
     grain: 'text',
     bucket_unix: 'bigint',
   },
-  sums: { amount: 'text', usd: 'text', events: 'bigint', priced: 'bigint' },
+  sums: SUMS,
 }
 
 function* bucketsOf(dataset: string, contributions: readonly Contribution[]): Iterable<Addition> {
   for (const { token, chainId, timestamp, sums } of contributions) {
-    const added = [sums.amount, sums.usd, BigInt(sums.events), BigInt(sums.priced)]
+    const added = listOf(sums)
     yield { key: [dataset, token, chainId, 'hour', startOfHour(timestamp)], sums: added }
     yield { key: [dataset, token, chainId, 'day', startOfDay(timestamp)], sums: added }
     yield { key: [dataset, token, chainId, 'total', TOTAL], sums: added }
   }
 }
 
-interface AccountDelta {
-  readonly token: string
-  readonly account: string
-  sums: Sums
-  firstUnix: number
-  lastUnix: number
+function listOf({ amount, usd, events, priced }: Sums): readonly bigint[] {
+  return [amount, usd, BigInt(events), BigInt(priced)]
 }
 
-type AccountDeltas = Map<string, AccountDelta>
-
-function addToAccounts(deltas: AccountDeltas, each: Contribution): void {
-  const { token, account, sums, timestamp } = each
-  if (account === null) return
-  const key = `${token}|${account}`
-  const delta = deltas.get(key)
-  if (delta === undefined)
-    deltas.set(key, { token, account, sums, firstUnix: timestamp, lastUnix: timestamp })
-  else {
-    delta.sums = addSums(delta.sums, sums)
-    delta.firstUnix = Math.min(delta.firstUnix, timestamp)
-    delta.lastUnix = Math.max(delta.lastUnix, timestamp)
-  }
-}
-
-async function foldAccounts(
-  connection: Connection,
-  dataset: string,
-  deltas: AccountDeltas,
-): Promise<void> {
-  if (deltas.size === 0) return
-  const byAccount = Map.groupBy(deltas.values(), ({ account }) => account)
-  const tokens = await tokensOf(connection, dataset, deltas)
-  const accountsAtOnce = Math.max(1, Math.floor(ROWS_PER_STATEMENT / tokens.length))
-  // Rows in index order.
-  const parts = chunks([...byAccount].sort(byName), accountsAtOnce)
-  // They share no account.
-  const changes = await allEnded(
-    parts.map((part) => foldAccountRows(connection, { dataset, tokens }, new Map(part))),
-  )
-  const change = changes.reduce((sum, each) => sum + each, 0)
-  await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [BigInt(change)] }])
-}
-
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : Number(a > b)
-}
-
-/** All tokens whose rows show whether an account is new or gone; a revaluation changes neither. */
-async function tokensOf(
-  connection: Connection,
-  dataset: string,
-  deltas: AccountDeltas,
-): Promise<readonly string[]> {
-  const own = new Set([...deltas.values()].map(({ token }) => token))
-  const isCounted = [...deltas.values()].some(({ sums }) => sums.events !== 0)
-  if (!isCounted) return [...own]
-  const found = await connection.run(sql`
-    select distinct token from event_buckets
-    where dataset = ${dataset} and grain = 'total' and bucket_unix = ${TOTAL}`)
-  // This change may add or remove some.
-  return [...own.union(new Set(found.map((row) => column.text(row, 'token'))))].sort()
-}
-
-async function foldAccountRows(
-  connection: Connection,
-  { dataset, tokens }: { readonly dataset: string; readonly tokens: readonly string[] },
-  accounts: ReadonlyMap<string, readonly AccountDelta[]>,
-): Promise<number> {
-  const keys = tokens.flatMap((token) => [...accounts.keys()].map((account) => [token, account]))
-  const stored = await connection.run(sql`
-    select token, account, amount, usd, events, priced, first_unix, last_unix
-    from event_account_sums
-    where dataset = ${dataset} and ${inKeys({ token: 'text', account: 'text' }, keys)}`)
-  const before = new Map(stored.map((row) => [`${row.token}|${row.account}`, row]))
-  const kept: (readonly (string | number)[])[] = []
-  const emptied: (readonly string[])[] = []
-  let change = 0
-  for (const [account, deltas] of accounts) {
-    const held = tokens.filter((token) => before.has(`${token}|${account}`)).length
-    let holds = held
-    for (const delta of deltas) {
-      const row = before.get(`${delta.token}|${account}`)
-      const sums = addSums(row === undefined ? NOTHING : readSums(row), delta.sums)
-      if (sums.events > 0) {
-        const times = await timesOf(connection, dataset, delta, row)
-        kept.push([dataset, delta.token, account, ...writeSums(sums), ...times])
-        if (row === undefined) holds += 1
-      } else if (row !== undefined) {
-        emptied.push([delta.token, account])
-        holds -= 1
-      }
-    }
-    change += Number(holds > 0) - Number(held > 0)
-  }
-  await store(connection, dataset, kept, emptied)
-  return change
-}
-
-/** Reads first and last time from the events after a revert: a minimum has no inverse. */
-async function timesOf(
-  connection: Connection,
-  dataset: string,
-  delta: AccountDelta,
-  row: Row | undefined,
-): Promise<readonly [number, number]> {
-  if (delta.sums.events >= 0) {
-    if (row === undefined) return [delta.firstUnix, delta.lastUnix]
-    const first = column.integer(row, 'first_unix')
-    const last = column.integer(row, 'last_unix')
-    return delta.sums.events === 0
-      ? [first, last]
-      : [Math.min(first, delta.firstUnix), Math.max(last, delta.lastUnix)]
-  }
-  const [found] = await connection.run(sql`
-    select min(timestamp_unix) as first_unix, max(timestamp_unix) as last_unix from events
-    where dataset = ${dataset} and account = ${delta.account} and counted = 1
-      and token = ${delta.token}`)
-  return found === undefined
-    ? [delta.firstUnix, delta.lastUnix]
-    : [column.integer(found, 'first_unix'), column.integer(found, 'last_unix')]
-}
-
-const ACCOUNTS_KEY = { dataset: 'text', token: 'text', account: 'text' } as const
-
-const ACCOUNT_SUMS: BulkInsert = {
+const ACCOUNT_SUMS: SumTable = {
   table: 'event_account_sums',
-  columns: {
-    ...ACCOUNTS_KEY,
-    amount: 'text',
-    usd: 'text',
-    events: 'bigint',
-    priced: 'bigint',
-    first_unix: 'bigint',
-    last_unix: 'bigint',
-  },
-  conflict: `on conflict (dataset, token, account) do update set
-    amount = excluded.amount, usd = excluded.usd, events = excluded.events,
-    priced = excluded.priced, first_unix = excluded.first_unix, last_unix = excluded.last_unix`,
-}
-
-async function store(
-  connection: Connection,
-  dataset: string,
-  kept: readonly (readonly (string | number)[])[],
-  emptied: readonly (readonly string[])[],
-): Promise<void> {
-  await connection.insert(ACCOUNT_SUMS, kept)
-  const gone = emptied.map((key) => [dataset, ...key])
-  await deleteRows(connection, 'event_account_sums', ACCOUNTS_KEY, gone)
+  key: { dataset: 'text', account: 'text', token: 'text' },
+  sums: SUMS,
 }
 
 const ACCOUNT_COUNTS: SumTable = {
   table: 'event_account_counts',
   key: { dataset: 'text' },
   sums: { accounts: 'bigint' },
+}
+
+async function foldAccounts(
+  connection: Connection,
+  dataset: string,
+  contributions: readonly Contribution[],
+): Promise<void> {
+  const additions = contributions.flatMap(({ token, account, sums }) =>
+    account === null ? [] : [{ key: [dataset, account, token], sums: listOf(sums) }],
+  )
+  const keys = [...new Map(additions.map(({ key }) => [key.join('|'), key])).values()].sort()
+  const accounts = [...new Set(keys.map(([, account = '']) => account))]
+  const before = await countAccounts(connection, dataset, accounts)
+  await foldSums(connection, ACCOUNT_SUMS, additions)
+  for (const part of chunks(keys, ROWS_PER_STATEMENT)) await dateSums(connection, part)
+  const after = await countAccounts(connection, dataset, accounts)
+  await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [after - before] }])
+}
+
+async function countAccounts(
+  connection: Connection,
+  dataset: string,
+  accounts: readonly string[],
+): Promise<bigint> {
+  let count = 0
+  for (const part of chunks(accounts, ROWS_PER_STATEMENT)) {
+    const [row = {}] = await connection.run(sql`
+      select count(distinct account) as accounts from event_account_sums
+      where dataset = ${dataset} and account ${inNames(part)}`)
+    count += column.integer(row, 'accounts')
+  }
+  return BigInt(count)
+}
+
+/** The first and the last time are no sums: they are read from the events. */
+async function dateSums(
+  connection: Connection,
+  keys: readonly (readonly string[])[],
+): Promise<void> {
+  const times = sql`
+    select timestamp_unix from events
+    where dataset = event_account_sums.dataset and account = event_account_sums.account
+      and token = event_account_sums.token and counted = 1`
+  await connection.run(sql`
+    update event_account_sums set
+      first_unix = (${times} order by timestamp_unix limit 1),
+      last_unix = (${times} order by timestamp_unix desc limit 1)
+    where ${inKeys(ACCOUNT_SUMS.key, keys)}`)
 }
 
 export interface PriceBook {
@@ -354,7 +250,7 @@ async function valuePending(
       ...readContribution(row),
       sums: { amount: 0n, usd, events: 0, priced: 1 },
     }))
-    await foldEvents(change.connection, { dataset, byAccount: true }, contributions)
+    await foldEvents(change.connection, { name: dataset, byAccount: true }, contributions)
   }
 }
 

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import type { Address } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, empty, join, type Row, sql, toStored } from '#db/sql.ts'
+import { column, empty, join, type Row, sql } from '#db/sql.ts'
 import type { EventReading } from '#ecosystem/event-source.ts'
 
 export interface EventFact extends EventReading {
@@ -57,11 +56,6 @@ export function readSums(row: Row): Sums {
     events: column.integer(row, 'events'),
     priced: column.integer(row, 'priced'),
   }
-}
-
-export function writeSums(sums: Sums): readonly [string, string, number, number] {
-  assert(sums.events >= 0 && sums.priced >= 0, 'more events were reverted than stored')
-  return [toStored(sums.amount), toStored(sums.usd), sums.events, sums.priced]
 }
 
 export interface Contribution {

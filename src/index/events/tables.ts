@@ -53,15 +53,15 @@ export const eventsTables: Tables = `
     create index event_buckets_by_time on event_buckets (dataset, grain, bucket_unix);
     create table event_account_sums (
       dataset text not null,
-      token text not null,
       account text not null,
+      token text not null,
       amount text not null,
       usd text not null,
       events bigint not null,
       priced bigint not null,
-      first_unix bigint not null,
-      last_unix bigint not null,
-      primary key (dataset, token, account)
+      first_unix bigint,
+      last_unix bigint,
+      primary key (dataset, account, token)
     ) ${CLUSTERED};
     create table event_account_counts (
       dataset text primary key,
