@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { allEnded } from '#base/async.ts'
-import { type Log, placeOf } from '#base/chain.ts'
+import { placeOf } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, type Row, type SqlValue, sql, toStored } from '#db/sql.ts'
+import { column, type Row, sql, toStored } from '#db/sql.ts'
 import type { PriceBook } from '../events/fold-events.ts'
 import { type EventPlace, toListed } from '../events/list-events.ts'
 import type { EventFact } from '../events/sums.ts'
@@ -54,32 +54,33 @@ export async function writeFeed(
   book: PriceBook,
   commit: FedCommit,
 ): Promise<void> {
-  const { chainId, changes, finalizedBefore, isHistory = false, nowUnix } = commit
-  const heights = await readHeights(connection)
-  const to = heights.numbers.get(chainId) ?? -1
+  const { chainId, finalizedBefore, isHistory = false } = commit
   const state = await readFeedState(connection)
   if (state === undefined && isHistory) return
-  const list =
-    state === undefined
-      ? [resetOf(chainId, { from: 0, to })]
-      : changes.areTooMany
-        ? [...changes.touched].map(([id, lowest]) =>
-            resetOf(id, { from: lowest, to: heights.numbers.get(id) ?? -1 }),
-          )
-        : await listChanges(connection, book, { ...commit, newestUnix: heights.newestUnix })
-  const whole = isHistory
-    ? [resetOf(chainId, { from: finalizedBefore + 1, to }), ...list]
-    : [
-        ...(await lostPriceChanges(connection, commit)),
-        ...list,
-        ...(await finalizedChange(connection, commit)),
-      ]
-  if (whole.length === 0) return
-  await append(connection, state ?? (await start(connection)), {
-    list: whole,
-    nowUnix,
-    finalized: heights.finalized,
-  })
+  const heights = await readHeights(connection)
+  const reset = (id: number, from: number): Change => {
+    const to = heights.numbers.get(id) ?? -1
+    const at = { ...NOWHERE, dataset: '', chainId: id, blockNumber: to }
+    return { op: 'reset', event: { ...at, detail: String(from) } }
+  }
+  const { areTooMany, touched } = commit.changes
+  const resets = [
+    ...(isHistory ? [reset(chainId, finalizedBefore + 1)] : []),
+    ...(state !== undefined && areTooMany ? [...touched].map(([id, from]) => reset(id, from)) : []),
+    ...(state === undefined ? [reset(chainId, 0)] : []),
+  ]
+  const isListed = state !== undefined && !areTooMany
+  const list = [
+    ...(isHistory ? [] : await lostPriceChanges(connection, commit)),
+    ...resets,
+    ...(isListed ? await listChanges(connection, book, commit, heights.newestUnix) : []),
+    ...(isHistory ? [] : await finalizedChange(connection, commit)),
+  ]
+  if (list.length > 0)
+    await append(connection, state ?? (await start(connection)), list, {
+      nowUnix: commit.nowUnix,
+      finalized: heights.finalized,
+    })
 }
 
 /** Writes the first row of a new register. */
@@ -94,23 +95,36 @@ async function start(connection: Connection): Promise<FeedState> {
 async function append(
   connection: Connection,
   { last: before, pruned }: FeedState,
-  input: {
-    readonly list: readonly Change[]
-    readonly nowUnix: number
-    readonly finalized: ReadonlyMap<number, number>
-  },
+  list: readonly Change[],
+  { nowUnix, finalized }: { readonly nowUnix: number; finalized: ReadonlyMap<number, number> },
 ): Promise<void> {
-  const { list, nowUnix, finalized } = input
   const last = before + list.length
   await connection.run(sql`update feed set last = ${last} where name = ${NAME}`)
-  const rows = list.map((each, index): NewRow => {
-    return { ...each, sequence: before + 1 + index, isFinal: isFinal(each, finalized), nowUnix }
+  const rows = list.map(({ op, event }, index) => {
+    const isFinal =
+      op === 'update'
+        ? event.blockNumber <= (finalized.get(event.chainId) ?? -1)
+        : op === 'finalized' || op === 'reset'
+    return [
+      before + 1 + index,
+      op,
+      event.dataset,
+      event.chainId,
+      event.blockNumber,
+      event.place,
+      event.txHash,
+      event.timestamp,
+      event.kind,
+      event.token,
+      event.account,
+      toStored(event.amount),
+      event.detail,
+      event.usd === null ? null : toStored(event.usd),
+      Number(isFinal),
+      nowUnix,
+    ]
   })
-  const values = Object.values(COLUMNS)
-  await connection.insert(
-    CHANGES,
-    rows.map((row) => values.map(([, read]) => read(row))),
-  )
+  await connection.insert(CHANGES, rows)
   await prune(connection, { last, pruned, nowUnix })
 }
 
@@ -126,14 +140,6 @@ async function prune(
   if (upTo === 0) return
   await connection.run(sql`delete from changes where sequence < ${upTo}`)
   await connection.run(sql`update feed set pruned = ${upTo} where name = ${NAME}`)
-}
-
-function resetOf(
-  chainId: number,
-  { from, to }: { readonly from: number; readonly to: number },
-): Change {
-  const event = { ...NOWHERE, dataset: '', chainId, blockNumber: to, detail: String(from) }
-  return { op: 'reset', event }
 }
 
 async function finalizedChange(
@@ -166,20 +172,26 @@ async function lostPriceChanges(
 async function listChanges(
   connection: Connection,
   book: PriceBook,
-  commit: FedCommit & { readonly newestUnix: number },
+  { changes, chainId, ancestor = 0 }: FedCommit,
+  newestUnix: number,
 ): Promise<readonly Change[]> {
-  const { changes, newestUnix } = commit
-  const [priced, unpriced] = await allEnded([
-    pricesNow(connection, book, { moved: changes.priced, newestUnix }),
-    pricesNow(connection, book, { moved: lostPrices(commit), newestUnix }),
+  // Where the newest price left the chain, no log stands for what holds now.
+  const nowhere = { ...NOWHERE, chainId, blockNumber: ancestor }
+  const unpriced = new Map([...changes.unpriced].map((symbol) => [symbol, nowhere]))
+  const [priced, priceless] = await allEnded([
+    pricesNow(connection, book, changes.priced, newestUnix),
+    pricesNow(connection, book, unpriced, newestUnix),
   ])
-  const removed = [...changes.removed].sort((a, b) => byPlace(b, a))
+  const listOf = (op: Op, events: readonly FeedEvent[]) => events.map((event) => ({ op, event }))
   return [
-    ...removed.map((event) => ({ op: 'retract', event }) as const),
-    ...changes.added.map((event) => ({ op: 'add', event }) as const),
-    ...changes.valued.map((event) => ({ op: 'update', event }) as const),
-    ...priced.map((event) => ({ op: 'add', event }) as const),
-    ...unpriced.map((event) => ({ op: 'update', event }) as const),
+    ...listOf(
+      'retract',
+      changes.removed.toSorted((a, b) => byPlace(b, a)),
+    ),
+    ...listOf('add', changes.added.toSorted(byPlace)),
+    ...listOf('update', changes.valued.toSorted(byPlace)),
+    ...listOf('add', priced),
+    ...listOf('update', priceless),
   ]
 }
 
@@ -195,29 +207,18 @@ const NOWHERE = {
   usd: null,
 } as const
 
-/** Symbols whose newest price left the chain; no log stands for what holds now. */
-function lostPrices({ chainId, changes, ancestor }: FedCommit): ReadonlyMap<string, PriceLog> {
-  const log = { ...NOWHERE, chainId, blockNumber: ancestor ?? 0 }
-  return new Map([...changes.unpriced].map((symbol) => [symbol, { symbol, log }]))
-}
-
 /** Returns the price of every token whose dollar price depends on them, with the newest log that moved it. */
 async function pricesNow(
   connection: Connection,
   book: PriceBook,
-  {
-    moved,
-    newestUnix,
-  }: { readonly moved: ReadonlyMap<string, PriceLog>; readonly newestUnix: number },
+  moved: ReadonlyMap<string, EventPlace>,
+  newestUnix: number,
 ): Promise<readonly FeedEvent[]> {
   const afterAll = { unix: newestUnix, chainId: null, blockNumber: 0 }
-  const byToken = new Map<string, PriceLog>()
-  for (const each of moved.values())
-    for (const token of book.dependents(each.symbol)) {
-      const known = byToken.get(token)
-      if (known === undefined || isNewer(each, known)) byToken.set(token, each)
-    }
-  const list = [...byToken].map(async ([token, { log }]) => {
+  const byToken = new Map<string, EventPlace>()
+  for (const [symbol, log] of moved)
+    for (const token of book.dependents(symbol)) setNewest(byToken, token, log)
+  const list = [...byToken].map(async ([token, log]) => {
     const [price] = await book.pricesAt(connection, token, [afterAll])
     const { chainId, blockNumber, place, txHash, timestamp } = log
     const at = { chainId, blockNumber, place, txHash, timestamp }
@@ -225,6 +226,11 @@ async function pricesNow(
     return { ...NOWHERE, ...at, dataset: PRICES_OF_FEED, kind: 'price', token, detail }
   })
   return allEnded(list)
+}
+
+function setNewest(map: Map<string, EventPlace>, key: string, log: EventPlace): void {
+  const known = map.get(key)
+  if (known === undefined || byPlace(log, known) >= 0) map.set(key, log)
 }
 
 async function readHeights(connection: Connection) {
@@ -240,65 +246,44 @@ async function readHeights(connection: Connection) {
   }
 }
 
-interface NewRow extends Change {
-  readonly sequence: number
-  readonly isFinal: boolean
-  readonly nowUnix: number
-}
-
-const COLUMNS: Readonly<Record<string, readonly ['bigint' | 'text', (row: NewRow) => SqlValue]>> = {
-  sequence: ['bigint', ({ sequence }) => sequence],
-  op: ['text', ({ op }) => op],
-  dataset: ['text', ({ event }) => event.dataset],
-  chain_id: ['bigint', ({ event }) => event.chainId],
-  block_number: ['bigint', ({ event }) => event.blockNumber],
-  place: ['bigint', ({ event }) => event.place],
-  tx_hash: ['text', ({ event }) => event.txHash],
-  timestamp_unix: ['bigint', ({ event }) => event.timestamp],
-  kind: ['text', ({ event }) => event.kind],
-  token: ['text', ({ event }) => event.token],
-  account: ['text', ({ event }) => event.account],
-  amount: ['text', ({ event }) => toStored(event.amount)],
-  detail: ['text', ({ event }) => event.detail],
-  usd: ['text', ({ event: { usd } }) => (usd === null ? null : toStored(usd))],
-  final: ['bigint', ({ isFinal }) => Number(isFinal)],
-  written_unix: ['bigint', ({ nowUnix }) => nowUnix],
-}
-
 const CHANGES: BulkInsert = {
   table: 'changes',
-  columns: Object.fromEntries(Object.entries(COLUMNS).map(([name, [type]]) => [name, type])),
-}
-
-/** Readers of final events get it too. */
-function isFinal({ op, event }: Change, finalized: ReadonlyMap<number, number>): boolean {
-  if (op === 'update') return event.blockNumber <= (finalized.get(event.chainId) ?? -1)
-  return op === 'finalized' || op === 'reset'
-}
-
-interface PriceLog {
-  readonly symbol: string
-  readonly log: EventPlace
-}
-
-type PriceFact = Omit<PriceLog, 'log'> & {
-  readonly log: Omit<EventPlace, 'place'> & Pick<Log, 'txIndex' | 'logIndex'>
+  columns: {
+    sequence: 'bigint',
+    op: 'text',
+    dataset: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    place: 'bigint',
+    tx_hash: 'text',
+    timestamp_unix: 'bigint',
+    kind: 'text',
+    token: 'text',
+    account: 'text',
+    amount: 'text',
+    detail: 'text',
+    usd: 'text',
+    final: 'bigint',
+    written_unix: 'bigint',
+  },
 }
 
 /** A commit with more is a reset: reading the lists again is cheaper for everyone. */
 const CHANGES_MAX = 10_000
 
+/** What a commit changes, for the feed. */
 export class Changes {
-  readonly #added: FeedEvent[] = []
-  readonly #valued: FeedEvent[] = []
+  readonly added: FeedEvent[] = []
+  readonly valued: FeedEvent[] = []
   readonly removed: FeedEvent[] = []
-  readonly priced = new Map<string, PriceLog>()
+  /** The newest log that moved the price of a symbol. */
+  readonly priced = new Map<string, EventPlace>()
   readonly unpriced = new Set<string>()
   /** The lowest changed block of each chain, however many changes there are. */
   readonly touched = new Map<number, number>()
 
   get areTooMany(): boolean {
-    return this.#added.length + this.#valued.length + this.removed.length > CHANGES_MAX
+    return this.added.length + this.valued.length + this.removed.length > CHANGES_MAX
   }
 
   add(
@@ -307,59 +292,40 @@ export class Changes {
     values: readonly (MicroUsd | null | undefined)[],
   ): void {
     for (const [index, { log, kind, token, account, amount, detail }] of facts.entries()) {
-      this.#touch(log)
-      if (this.areTooMany) continue
       const { chainId, blockNumber, txHash, timestamp } = log
       const at = { chainId, blockNumber, place: placeOf(log), txHash, timestamp }
       const usd = values[index] ?? null
-      this.#added.push({ dataset, ...at, kind, token, account, amount, detail, usd })
+      this.#note(this.added, { dataset, ...at, kind, token, account, amount, detail, usd })
     }
   }
 
   remove(dataset: string, rows: readonly Row[]): void {
-    for (const row of rows) {
-      const event = { dataset, ...toListed(row) }
-      this.#touch(event)
-      if (!this.areTooMany) this.removed.push(event)
-    }
+    for (const row of rows) this.#note(this.removed, { dataset, ...toListed(row) })
   }
 
   /** The row is as it was before it got the value. */
   value(row: Row, usd: MicroUsd): void {
-    const event = toFeedEvent(row)
-    this.#touch(event)
-    if (!this.areTooMany) this.#valued.push({ ...event, usd })
+    this.#note(this.valued, { ...toFeedEvent(row), usd })
   }
 
-  price(facts: readonly PriceFact[]): void {
-    for (const { symbol, log } of facts) {
-      const each = { symbol, log: { ...log, place: placeOf(log) } }
-      const known = this.priced.get(each.symbol)
-      if (known === undefined || isNewer(each, known)) this.priced.set(each.symbol, each)
-    }
+  price(
+    facts: readonly {
+      readonly symbol: string
+      readonly log: Omit<EventPlace, 'place'> & Parameters<typeof placeOf>[0]
+    }[],
+  ): void {
+    for (const { symbol, log } of facts)
+      setNewest(this.priced, symbol, { ...log, place: placeOf(log) })
   }
 
-  #touch({ chainId, blockNumber }: Pick<EventPlace, 'chainId' | 'blockNumber'>): void {
+  #note(list: FeedEvent[], event: FeedEvent): void {
+    const { chainId, blockNumber } = event
     const lowest = this.touched.get(chainId) ?? blockNumber
     this.touched.set(chainId, Math.min(lowest, blockNumber))
-  }
-
-  get added(): readonly FeedEvent[] {
-    return this.#added.toSorted(byPlace)
-  }
-
-  get valued(): readonly FeedEvent[] {
-    return this.#valued.toSorted(byPlace)
+    if (!this.areTooMany) list.push(event)
   }
 }
 
-function byPlace(
-  a: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'place'>,
-  b: Pick<EventPlace, 'timestamp' | 'blockNumber' | 'place'>,
-): number {
+function byPlace(a: EventPlace, b: EventPlace): number {
   return a.timestamp - b.timestamp || a.blockNumber - b.blockNumber || a.place - b.place
-}
-
-function isNewer(a: PriceLog, b: PriceLog): boolean {
-  return byPlace(a.log, b.log) >= 0
 }
