@@ -21,10 +21,10 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
     toAnyDataset(contractsDataset(originsOf(ecosystem))),
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
-    ...eventKinds.map(({ part, dataset: name, byAccount }) =>
+    ...eventKinds.map(({ part, dataset: name }) =>
       part === 'burns'
         ? toAnyDataset(burnsDataset(ecosystem))
-        : toAnyDataset(makeEventDataset({ name, part, byAccount, sources: ecosystem[part] })),
+        : toAnyDataset(makeEventDataset({ name, sources: ecosystem[part] })),
     ),
   ]
 }

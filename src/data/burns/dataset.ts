@@ -22,11 +22,8 @@ import type { Selector } from '#index/select-logs.ts'
  * is followed.
  */
 export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
-  const { part, dataset: name, byAccount } = burns
   const { together, ...base } = makeEventDataset({
-    name,
-    part,
-    byAccount,
+    name: burns.dataset,
     sources: ecosystem.burns,
   })
   const tokens = ecosystem.burns.length === 0 ? new Map<string, Minted>() : mintedTokens(ecosystem)
@@ -73,7 +70,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
       )
       const facts = net.flatMap(({ unminted }) => unminted)
       await storeValued(change.connection, {
-        into: { name: UNMINTED, byAccount: false },
+        dataset: UNMINTED,
         facts,
         values: facts.map(() => null),
       })
@@ -81,7 +78,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
     async revert(change, ancestor) {
       await base.revert(change, ancestor)
       const { changes: _, ...unfed } = change
-      await revertEvents(unfed, { name: UNMINTED, byAccount: false }, ancestor)
+      await revertEvents(unfed, UNMINTED, ancestor)
     },
   }
 }

@@ -16,15 +16,12 @@ import {
   readArguments,
   selectorsOf,
 } from '../decode-event.ts'
-import { type FoldedInto, foldEvents, valuesOf } from './fold-events.ts'
+import { foldEvents, valuesOf } from './fold-events.ts'
 import { LIST_COLUMNS } from './list-events.ts'
 import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
-  /** The list in the ecosystem file. */
-  readonly part: string
-  readonly byAccount: boolean
   readonly sources: readonly EventSource[]
 }): Dataset<EventFact> {
   const readRows = makeRowReader(input.sources)
@@ -53,8 +50,8 @@ export function makeEventDataset(input: {
         },
       },
     }),
-    apply: (change, facts) => storeEvents(change, input, facts),
-    revert: (change, ancestor) => revertEvents(change, input, ancestor),
+    apply: (change, facts) => storeEvents(change, input.name, facts),
+    revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
   }
 }
 
@@ -67,32 +64,32 @@ export function logPlaceOf(log: Log, row = 0): EventFact['log'] {
 
 export async function storeEvents(
   change: Change,
-  into: FoldedInto,
+  dataset: string,
   facts: readonly EventFact[],
 ): Promise<void> {
   const values = await valuesOf(
     change,
     facts.map(({ token, amount, log }) => ({ ...log, token, amount })),
   )
-  change.changes?.add(into.name, facts, values)
-  await storeValued(change.connection, { into, facts, values })
+  change.changes?.add(dataset, facts, values)
+  await storeValued(change.connection, { dataset, facts, values })
 }
 
 export async function storeValued(
   connection: Connection,
   input: {
-    readonly into: FoldedInto
+    readonly dataset: string
     readonly facts: readonly EventFact[]
     readonly values: readonly (MicroUsd | null | undefined)[]
   },
 ): Promise<void> {
-  const { into, facts, values } = input
-  const rows = facts.map((fact, index) => toRow(into.name, fact, values[index]))
+  const { dataset, facts, values } = input
+  const rows = facts.map((fact, index) => toRow(dataset, fact, values[index]))
   const counted = facts.flatMap((fact, index) =>
     fact.counted ? [toContribution(fact, values[index] ?? null)] : [],
   )
   await connection.insert(EVENTS, rows)
-  await foldEvents(connection, into, counted)
+  await foldEvents(connection, dataset, counted)
 }
 
 const EVENTS: BulkInsert = {
@@ -153,19 +150,19 @@ function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
 
 export async function revertEvents(
   change: Change,
-  into: FoldedInto,
+  dataset: string,
   ancestor: Position,
 ): Promise<void> {
   const { connection, chainId } = change
   const removed = await connection.run(sql`
     delete from events
-    where dataset = ${into.name} and chain_id = ${chainId} and block_number > ${ancestor.number}
+    where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
     returning ${LIST_COLUMNS}, counted`)
-  change.changes?.remove(into.name, removed)
+  change.changes?.remove(dataset, removed)
   const contributions = removed
     .filter((row) => column.flag(row, 'counted'))
     .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, into, contributions)
+  await foldEvents(connection, dataset, contributions)
 }
 
 /** A row that a mapping makes of a log. */

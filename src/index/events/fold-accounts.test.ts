@@ -14,7 +14,7 @@ const onEngines = eachEngine(startPostgres, registerMigrations)
 
 const TOKENS = ['A', 'B', 'C']
 
-const DATASET = { name: 'dividends', byAccount: true }
+const DATASET = 'dividends'
 
 /** Some blocks of events, each block one change, and the block after which all are taken back. */
 const history = fc.record({
@@ -72,8 +72,7 @@ function factOf(input: {
 }
 
 async function store(tx: Connection, facts: readonly EventFact[]): Promise<void> {
-  const into = { name: DATASET.name, byAccount: true }
-  await storeValued(tx, { into, facts, values: facts.map(() => null) })
+  await storeValued(tx, { dataset: DATASET, facts, values: facts.map(() => null) })
 }
 
 function changeOf(connection: Connection) {
@@ -82,7 +81,7 @@ function changeOf(connection: Connection) {
 
 async function countOf(tx: Connection): Promise<number> {
   const [row] = await tx.run(sql`
-    select accounts from event_account_counts where dataset = ${DATASET.name}`)
+    select accounts from event_account_counts where dataset = ${DATASET}`)
   return Number(row?.accounts ?? 0)
 }
 

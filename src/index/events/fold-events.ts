@@ -2,6 +2,7 @@ import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { type MicroUsd, type Price, valueAt } from '#base/money.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
+import { eventKinds } from '#data/kinds.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
 import { inKeys, typedValues } from '#db/typed-values.ts'
@@ -10,20 +11,19 @@ import { readFinalTimes } from '../positions.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
 import { type Contribution, readContribution, type Sums, TOTAL } from './sums.ts'
 
-/** A dataset, and whether its events are summed by account too. */
-export interface FoldedInto {
-  readonly name: string
-  readonly byAccount: boolean
-}
+/** Datasets whose events are summed by account too. */
+const BY_ACCOUNT = new Set<string>(
+  eventKinds.flatMap(({ dataset, byAccount }) => (byAccount ? [dataset] : [])),
+)
 
 /** Sums commute: a negated contribution is its exact inverse. The events are stored or deleted before. */
 export async function foldEvents(
   connection: Connection,
-  { name: dataset, byAccount }: FoldedInto,
+  dataset: string,
   contributions: readonly Contribution[],
 ): Promise<void> {
   await foldSums(connection, EVENT_BUCKETS, bucketsOf(dataset, contributions))
-  if (byAccount) await foldAccounts(connection, dataset, contributions)
+  if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, contributions)
 }
 
 const SUMS = { amount: 'text', usd: 'text', events: 'bigint', priced: 'bigint' } as const
@@ -250,7 +250,7 @@ async function valuePending(
       ...readContribution(row),
       sums: { amount: 0n, usd, events: 0, priced: 1 },
     }))
-    await foldEvents(change.connection, { name: dataset, byAccount: true }, contributions)
+    await foldEvents(change.connection, dataset, contributions)
   }
 }
 

@@ -11,7 +11,7 @@ import { storeEvents } from './event-dataset.ts'
 import { type EventKey, type EventQuery, type ListedEvent, listEvents } from './list-events.ts'
 import type { EventFact } from './sums.ts'
 
-const DATASET = { name: 'dividends', byAccount: true }
+const DATASET = 'dividends'
 const CHAIN_IDS = [10, 8453, 1]
 
 const EVENTS_MAX = 120
@@ -115,7 +115,7 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
         await storeEvents(change, DATASET, all)
       })
       for (const question of asked) {
-        const query = { dataset: DATASET.name, chainIds: CHAIN_IDS, limit: question.limit }
+        const query = { dataset: DATASET, chainIds: CHAIN_IDS, limit: question.limit }
         const listed = await engine.snapshot((connection) =>
           listAll(connection, { ...query, ...question.filters }),
         )
@@ -145,7 +145,7 @@ onBoth('the list of a token is read across any number of chains', async ({ engin
       }),
     ),
   )
-  const query = { dataset: DATASET.name, chainIds, limit: 100, token: 'GRAVE' }
+  const query = { dataset: DATASET, chainIds, limit: 100, token: 'GRAVE' }
   const { events } = await engine.snapshot((reads) => listEvents(reads, query))
   assert.deepEqual(
     events.map(({ chainId }) => chainId),

@@ -56,7 +56,7 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
             finalizedNumber: 0,
             prices: priceBookOf([]),
           },
-          { name: dataset, byAccount: true },
+          dataset,
           facts,
         ),
       )

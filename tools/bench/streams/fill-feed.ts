@@ -15,7 +15,7 @@ const BURNS_A_BLOCK = 500
 /** The head of the small chain is far below. */
 const FIRST_BLOCK = 10_000_000
 
-const BURNS = { name: 'burns', byAccount: false }
+const BURNS = 'burns'
 
 /** Adds burns at the head, block by block, each final 64 blocks later; gives the ends of the feed. */
 export async function fillFeed(
