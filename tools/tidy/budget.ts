@@ -12,18 +12,18 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4194,
   api: 3287,
   base: 758,
-  chain: 3531,
-  data: 5734,
+  chain: 3518,
+  data: 5731,
   db: 1775,
   ecosystem: 3092,
   entry: 756,
   feed: 1668,
-  index: 5408,
+  index: 5172,
   main: 1444,
   ops: 4254,
   payments: 5583,
   site: 2121,
-  tests: 49232,
+  tests: 49231,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
