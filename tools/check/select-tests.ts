@@ -19,7 +19,7 @@ const slowTests = [
   ['devnet/', 'src/db/'],
 ]
 
-const tops = ['src', 'devnet', 'contracts', 'test', 'tools']
+const tops = ['src', 'devnet', 'contracts', 'examples', 'test', 'tools']
 
 /** Test files in the order to run them, as paths from the root. */
 export async function selectTests(
