@@ -120,7 +120,7 @@ export function anvilCommand(): [string, ...string[]] {
   if (script !== undefined) return [process.execPath, script]
   throw new ConfigError(
     `there is no sexton.config.ts here. Write one for your token, then run "npx sexton start" again:
-  npx sexton init <token address> --rpc <URL of a node of its chain>
+npx sexton init <token address> --rpc <URL of a node of its chain>
 To try local chains first: npm install @foundry-rs/anvil@1.7.1 && npx sexton start`,
   )
 }

@@ -80,6 +80,20 @@ test('in an empty folder a start says in three lines how to write a file, and le
   assert.deepEqual([stdout, code, await readdir(cwd)], ['', 2, []])
 })
 
+test('an older Node is told what to install here, and runs what was installed', async (context) => {
+  const { folder, program } = await install(context)
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })`
+  const parameters = ['--import', `data:text/javascript,${older}`, program, '--version']
+  const refused = await run(process.execPath, parameters, { env: environment }).catch(
+    (error) => error,
+  )
+  assert.match(refused.stderr, /needs Node 26 .* npm install node@26 --ignore-scripts=false\n$/)
+  assert.equal(refused.code, 2)
+  await link(folder, 'node')
+  const { stdout } = await run(process.execPath, parameters, { env: environment })
+  assert.equal(stdout.trim(), packageJson.version)
+})
+
 test('the package starts on local chains where anvil is installed, serves each kind of page, and warns of nothing until Ctrl+C', async (context) => {
   const { folder, program } = await install(context)
   const start = ['start', '--port', '0']
