@@ -96,9 +96,11 @@ function targetOf(method: string, template: string, input: Input) {
   return { url: rest.size === 0 ? path : `${path}?${query}`, body: undefined }
 }
 
-/** Undefined for what is not JSON: every answer of the API is. */
+/** Undefined for what is neither JSON nor the CSV of `format: 'csv'`: the API answers nothing else. */
 function parse(response: Response, text: string): unknown {
-  if (!/\bjson\b/.test(response.headers.get('content-type') ?? '')) return undefined
+  const type = response.headers.get('content-type') ?? ''
+  if (type.startsWith('text/csv')) return text
+  if (!/\bjson\b/.test(type)) return undefined
   try {
     return JSON.parse(text)
   } catch {

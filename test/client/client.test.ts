@@ -49,6 +49,8 @@ describe('the client on a running service', () => {
     assert.deepEqual(cost, { calls: 1, paidBy: 'quota' })
     assert.equal(quota?.remaining, before.data.remaining - 1)
     assert.equal(quota?.tier, 'anonymous')
+    const csv = await client.call<string>('GET', '/api/burns', { format: 'csv' })
+    assert.match(csv.data, /^date,/)
   })
 
   test('an unchanged answer is kept and costs nothing', async () => {

@@ -49,16 +49,8 @@ for await (const burn of rows(listBurns, client, { limit: 100 })) {
 await listBurns(client, { limit: 'one' })
 `,
     )
-    const lib = ['--target', 'es2022', '--lib', 'es2022,dom,dom.iterable']
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--ignoreConfig',
-      ...lib,
-      'use.mts',
-    ]
+    const lib = ['--ignoreConfig', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable']
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', ...lib, 'use.mts']
     await run(join(ROOT, 'node_modules/.bin/tsc'), options, { cwd: folder }).catch((error) =>
       assert.fail(error.stdout),
     )

@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4254,
   payments: 5583,
   site: 2121,
-  tests: 49231,
+  tests: 49225,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
