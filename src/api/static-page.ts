@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
-import { acceptsCoding, matchesEtag, weakEtag } from '#route.ts'
+import { gzip } from 'node:zlib'
+import { acceptsCoding, type Call, matchesEtag, type Outgoing, weakEtag } from '#route.ts'
 import type { Page } from './outside-routes.ts'
 
 export interface StaticContent {
@@ -13,62 +13,76 @@ export interface StaticContent {
   readonly headers?: readonly string[]
 }
 
-/** Compressing shorter texts gains nothing. */
-const PACKED_FROM_BYTES = 1_024
-
-/** Higher qualities take seconds on the largest document. */
-const BROTLI_QUALITY = 5
-
 /** Documents change with deployments only; afterwards an ETag revalidates. */
 const CACHED = 'private, max-age=300'
 
-/** Builds the bytes once and shares them among all answers. */
+/** Builds the text once and shares it among all answers. */
 export function staticPage(content: StaticContent): Page {
-  let made: Promise<Made> | undefined
+  const { path, contentType, text, isFresh, headers = [] } = content
+  const versions = new VersionedText()
+  const build = async () => {
+    const built = typeof text === 'string' ? text : await text()
+    return { of: {}, name: path, text: () => built }
+  }
+  let made: ReturnType<typeof build> | undefined
   return {
-    path: content.path,
-    async read(incoming) {
-      if (content.isFresh?.() === false) made = undefined
-      made ??= make(content)
-      const { etag, plain, packed } = await made.catch((error: unknown) => {
+    path,
+    async read(call) {
+      if (isFresh?.() === false) made = undefined
+      made ??= build()
+      const source = await made.catch((error: unknown) => {
         made = undefined
         throw error
       })
-      const headers = ['ETag', etag, 'Cache-Control', CACHED, ...(content.headers ?? [])]
-      if (matchesEtag(incoming.headers['if-none-match'], etag))
-        return { status: 304, headers, body: '' }
-      headers.push('Content-Type', content.contentType)
-      const accepted = incoming.headers['accept-encoding']?.toString()
-      const form = packed.find(({ coding }) => acceptsCoding(accepted, coding))
-      if (form === undefined) return { status: 200, headers, body: plain }
-      headers.push('Content-Encoding', form.coding)
-      return { status: 200, headers, body: form.bytes }
+      const own = ['Content-Type', contentType, 'Cache-Control', CACHED, ...headers]
+      return versions.answer(call, source, own)
     },
   }
 }
 
-interface Made {
-  readonly etag: string
-  readonly plain: Uint8Array
-  /** Smallest first. */
-  readonly packed: readonly { readonly coding: string; readonly bytes: Uint8Array }[]
+interface Source {
+  /** Made anew when the text changes. */
+  readonly of: object
+  /** Tells several texts of one object apart. */
+  readonly name: string
+  text(): string
 }
 
-async function make({ text: given }: StaticContent): Promise<Made> {
-  const plain = Buffer.from(typeof given === 'string' ? given : await given())
-  const etag = weakEtag(plain)
-  if (plain.length < PACKED_FROM_BYTES) return { etag, plain, packed: [] }
-  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
-  const [br, gz] = await Promise.all([
-    promisify(brotliCompress)(plain, { params }),
-    promisify(gzip)(plain),
-  ])
-  return {
-    etag,
-    plain,
-    packed: [
-      { coding: 'br', bytes: br },
-      { coding: 'gzip', bytes: gz },
-    ],
+interface Version extends Pick<Source, 'of' | 'name'> {
+  readonly text: string
+  readonly etag: string
+  gzipped?: Promise<Buffer>
+}
+
+/** Answers with a text that changes now and then; writes and compresses each version once. */
+export class VersionedText {
+  #last: Version | undefined
+
+  /** `headers` are copied; ETag, coding and the body are added. */
+  async answer(call: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
+    const version = this.#versionOf(source)
+    const { etag, text } = version
+    const own = ['ETag', etag, ...headers]
+    if (matchesEtag(call.headers['if-none-match'], etag))
+      return { status: 304, headers: withoutType(own), body: '' }
+    if (!acceptsCoding(call.headers['accept-encoding']?.toString(), 'gzip'))
+      return { status: 200, headers: own, body: text }
+    version.gzipped ??= promisify(gzip)(text)
+    own.push('Content-Encoding', 'gzip')
+    return { status: 200, headers: own, body: await version.gzipped }
   }
+
+  #versionOf({ of, name, text: write }: Source): Version {
+    if (this.#last?.of === of && this.#last.name === name) return this.#last
+    const text = write()
+    const etag = weakEtag(text)
+    this.#last = { of, name, text, etag }
+    return this.#last
+  }
+}
+
+/** Drops the headers of a body, which a 304 does not carry (RFC 9110, 15.4.5). */
+function withoutType(headers: readonly string[]): string[] {
+  const at = headers.indexOf('Content-Type')
+  return at === -1 ? [...headers] : headers.toSpliced(at, 2)
 }

@@ -1,21 +1,12 @@
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { askRoutes } from '#api/ask-routes.ts'
 import type { Page } from '#api/outside-routes.ts'
+import { staticPage, VersionedText } from '#api/static-page.ts'
 import { parseAddress, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { MINUTE_MS } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import {
-  acceptsCoding,
-  type Call,
-  JSON_TYPE,
-  matchesEtag,
-  type Outgoing,
-  type Route,
-  weakEtag,
-} from '#route.ts'
+import { type Call, JSON_TYPE, type Route } from '#route.ts'
 import { Wallets } from '#site/wallet/wallet-figures.ts'
 import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
@@ -121,9 +112,17 @@ export function sitePages(
     ...assetPages(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
-    textPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
-    textPage('/favicon.ico', 'image/svg+xml', MARK),
-    textPage('/robots.txt', 'text/plain; charset=utf-8', 'User-agent: *\nDisallow: /api/\n'),
+    staticPage({
+      path: '/theme.css',
+      contentType: 'text/css; charset=utf-8',
+      text: themeSheet(colors),
+    }),
+    staticPage({ path: '/favicon.ico', contentType: 'image/svg+xml', text: MARK }),
+    staticPage({
+      path: '/robots.txt',
+      contentType: 'text/plain; charset=utf-8',
+      text: 'User-agent: *\nDisallow: /api/\n',
+    }),
     {
       path: '/docs',
       read: async () => ({ status: 302, headers: [...REDIRECT], body: '' }),
@@ -222,59 +221,4 @@ function jsonPage(path: string, seconds: number, read: () => Promise<object>): P
       return pages.answer(incoming, { of, name: '', text: () => JSON.stringify(of) }, headers)
     },
   }
-}
-
-function textPage(path: string, contentType: string, text: string): Page {
-  const headers = ['Content-Type', contentType, 'Cache-Control', 'private, max-age=300']
-  return {
-    path,
-    read: async (): Promise<Outgoing> => ({ status: 200, headers: [...headers], body: text }),
-  }
-}
-
-interface Source {
-  /** Made anew when the text changes. */
-  readonly of: object
-  /** Tells several texts of one object apart. */
-  readonly name: string
-  text(): string
-}
-
-interface Version extends Pick<Source, 'of' | 'name'> {
-  readonly text: string
-  readonly etag: string
-  gzipped?: Promise<Buffer>
-}
-
-/** Answers with a text that changes now and then; writes and compresses each version once. */
-export class VersionedText {
-  #last: Version | undefined
-
-  /** `headers` are copied; ETag, coding and the body are added. */
-  async answer(incoming: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
-    const version = this.#versionOf(source)
-    const { etag, text } = version
-    const own = ['ETag', etag, ...headers]
-    if (matchesEtag(incoming.headers['if-none-match'], etag))
-      return { status: 304, headers: withoutType(own), body: '' }
-    if (!acceptsCoding(incoming.headers['accept-encoding']?.toString(), 'gzip'))
-      return { status: 200, headers: own, body: text }
-    version.gzipped ??= promisify(gzip)(text)
-    own.push('Content-Encoding', 'gzip')
-    return { status: 200, headers: own, body: await version.gzipped }
-  }
-
-  #versionOf({ of, name, text: write }: Source): Version {
-    if (this.#last?.of === of && this.#last.name === name) return this.#last
-    const text = write()
-    const etag = weakEtag(text)
-    this.#last = { of, name, text, etag }
-    return this.#last
-  }
-}
-
-/** Drops the headers of a body, which a 304 does not carry (RFC 9110, 15.4.5). */
-function withoutType(headers: readonly string[]): string[] {
-  const at = headers.indexOf('Content-Type')
-  return at === -1 ? [...headers] : headers.toSpliced(at, 2)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VersionedText } from '#site/site-pages.ts'
+import { VersionedText } from '#api/static-page.ts'
 import { testCall } from '#test/test-call.ts'
 
 test('a 304 names no type of a body that it does not carry', async () => {
