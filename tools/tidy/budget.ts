@@ -22,7 +22,7 @@ export const budget: Readonly<Record<string, number>> = {
   main: 1444,
   ops: 4254,
   payments: 5583,
-  site: 2121,
+  site: 2065,
   tests: 49225,
 }
 
