@@ -347,15 +347,15 @@ create table event_buckets (
 create index event_buckets_by_time on event_buckets (dataset, grain, bucket_unix);
 create table event_account_sums (
   dataset text not null,
-  token text not null,
   account text not null,
+  token text not null,
   amount text not null,
   usd text not null,
   events bigint not null,
   priced bigint not null,
-  first_unix bigint not null,
-  last_unix bigint not null,
-  primary key (dataset, token, account)
+  first_unix bigint,
+  last_unix bigint,
+  primary key (dataset, account, token)
 );
 create table event_account_counts (
   dataset text primary key,
@@ -406,12 +406,6 @@ create table found_contracts (
   contract text not null,
   block_number bigint not null,
   primary key (chain_id, origin, contract)
-);
-create table factories (
-  chain_id bigint not null,
-  origin text not null,
-  read_number bigint not null,
-  primary key (chain_id, origin)
 );
 create table balances (
   token text not null,
