@@ -17,6 +17,11 @@ const PROGRAM = { in: 'src/ops/cli/sexton.mjs', out: 'cli/sexton' }
 /** A native addon, and one that `pg` would load if it were there. */
 const LEFT_AS_THEY_ARE = ['@resvg/resvg-js', 'pg-native']
 
+/** Packages of the page, which Vite bundles. */
+const OF_PAGE = ['preact', 'preact-render-to-string', '@fontsource/grenze'].map(
+  (name) => `node_modules/${name}`,
+)
+
 /** By this a package that is CommonJS asks Node for its modules. */
 const REQUIRE = `import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);`
 
@@ -60,7 +65,10 @@ export async function buildService(): Promise<void> {
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
   await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
-  await put(join(ROOT, 'dist/licenses.txt'), await licensesOf(Object.keys(metafile.inputs)))
+  await put(
+    join(ROOT, 'dist/licenses.txt'),
+    await licensesOf([...Object.keys(metafile.inputs), ...OF_PAGE]),
+  )
   await buildClient()
   await buildConsole()
   const inputs = [

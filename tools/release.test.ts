@@ -15,7 +15,8 @@ const { version } = manifest
 
 test('package, client, template and walk to production name one version', async () => {
   assert.equal(JSON.parse(await read('client/package.json')).version, version)
-  assert.match(await read('deploy/template/Dockerfile'), new RegExp(`^FROM \\S+:${version}$`, 'm'))
+  for (const file of ['compose.yaml', 'compose.sqlite.yaml', 'template/Dockerfile'])
+    assert.match(await read(`deploy/${file}`), new RegExp(`/sexton:${version}\\b`), file)
   assert.ok((await read('docs/production.md')).includes(`sexton@${version} node@26`))
 })
 

@@ -113,7 +113,7 @@ interface ComposeService {
 
 describe('the files of deploy/', () => {
   it('set only settings that exist', () => {
-    const own = ['SEXTON_DOMAIN', 'SEXTON_UPSTREAMS']
+    const own = ['SEXTON_DOMAIN', 'SEXTON_UPSTREAMS', 'SEXTON_IMAGE']
     const units = readdirSync(join(FOLDER, 'systemd')).map((name) => `systemd/${name}`)
     const others = ['compose.yaml', 'compose.sqlite.yaml', 'template/render.yaml', 'Caddyfile']
     for (const file of ['Dockerfile', 'nginx.conf', ...others, ...units])
