@@ -2,18 +2,15 @@ import { type LedgerSums, sumLedger } from '#accounts/ledger/check.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
-import type { EndpointStatus } from '#chain/chain-source.ts'
 import type { Context } from '#context.ts'
 import { answersOf } from '#data/data-route.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
 import { readJobStates } from '#index/run-jobs.ts'
-import { type IndexStatus, readStalls } from '#index/status.ts'
-import type { IndexProgress } from '#ops/health/index-progress.ts'
+import { type ChainStatus, readStalls } from '#index/status.ts'
 import { readUnproven } from '#payments/prepayments/deposits.ts'
 import { oldestOpen } from '#payments/x402/payment.ts'
 import { outcomesOf } from '#payments/x402/settle-payment.ts'
-import type { Settling } from '#payments/x402/settling.ts'
-import { gasOfDay, settlingSettingOf } from '#payments/x402/settling.ts'
+import { gasOfDay, type Settling, settlingSettingOf } from '#payments/x402/settling.ts'
 import type { ProcessWork } from './read-readiness.ts'
 
 interface ProcessGauges extends ProcessWork {
@@ -33,33 +30,39 @@ export function gaugesOf(ctx: Context, own: ProcessGauges): readonly GaugeReadin
     ...ledgerGauges(ctx),
     ...registerGauges(ctx),
     anomalyGauge(ctx),
-    ...endpointGauges(own.indexing),
+    ...endpointGauges(own),
     ...settlingGauges(ctx, own.settling),
   ]
 }
 
+function gauge(name: string, help: string, read: GaugeReading['read']): GaugeReading {
+  return { name: `sexton_${name}`, help, read }
+}
+
+/** One value for each of a list, by name. */
+function byName<Each>(
+  list: readonly Each[],
+  read: (each: Each) => readonly [name: string, value: number],
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(list.map(read))
+}
+
 function poolGauge({ accounts, admissions, register }: Context): GaugeReading {
-  return {
-    name: 'sexton_database_waiting',
-    help: 'Statements that wait for a connection, by store',
-    async read() {
-      const pools = Object.entries({ accounts, admissions, register }).map(
-        ([store, engine]) => [store, engine.pool?.()] as const,
-      )
-      return Object.fromEntries(
-        pools.flatMap(([store, pool]) => (pool === undefined ? [] : [[store, pool.waiting]])),
-      )
-    },
-  }
+  return gauge('database_waiting', 'Statements that wait for a connection, by store', async () => {
+    const stores = Object.entries({ accounts, admissions, register })
+    const pooled = stores.flatMap(([name, engine]) => {
+      const pool = engine.pool?.()
+      return pool === undefined ? [] : [{ name, pool }]
+    })
+    return byName(pooled, ({ name, pool }) => [name, pool.waiting])
+  })
 }
 
 function processGauges(own: ProcessGauges): readonly GaugeReading[] {
   return [
-    {
-      name: 'sexton_ready',
-      help: '1 while /readyz answers 200',
-      read: async () => Number((await own.readiness()).ready),
-    },
+    gauge('ready', '1 while /readyz answers 200', async () =>
+      Number((await own.readiness()).ready),
+    ),
     {
       name: 'process_start_time_seconds',
       help: 'Start of the process, in Unix seconds',
@@ -76,30 +79,23 @@ function processGauges(own: ProcessGauges): readonly GaugeReading[] {
       type: 'counter',
       read: async () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
     },
-    {
-      name: 'sexton_meter_waiting_calls',
-      help: 'Calls that wait for a decision of the meter',
-      read: async () => own.waitingCalls(),
-    },
+    gauge('meter_waiting_calls', 'Calls that wait for a decision of the meter', async () =>
+      own.waitingCalls(),
+    ),
   ]
 }
 
 /** Gauges of the jobs that this process runs while it leads. */
 function jobGauges({ jobs, leading }: ProcessWork): readonly GaugeReading[] {
   return [
-    {
-      name: 'sexton_leads',
-      help: '1 while this process leads, by what it does then: index, or run jobs',
-      read: async () => ({ index: Number(leading.index), jobs: Number(leading.jobs.size > 0) }),
-    },
-    {
-      name: 'sexton_job_late',
-      help: '1 while the last success is longer ago than it may be, by job',
-      read: async () =>
-        Object.fromEntries(
-          readJobStates(jobs, leading.jobs).map(({ name, isLate }) => [name, Number(isLate)]),
-        ),
-    },
+    gauge(
+      'leads',
+      '1 while this process leads, by what it does then: index, or run jobs',
+      async () => ({ index: Number(leading.index), jobs: Number(leading.jobs.size > 0) }),
+    ),
+    gauge('job_late', '1 while the last success is longer ago than it may be, by job', async () =>
+      byName(readJobStates(jobs, leading.jobs), ({ name, isLate }) => [name, Number(isLate)]),
+    ),
   ]
 }
 
@@ -107,14 +103,10 @@ function paymentGauges({ ecosystem, accounts }: Context): readonly GaugeReading[
   const chain = ecosystem.payment?.chain
   if (chain === undefined) return []
   return [
-    {
-      name: 'sexton_deposits_unproven',
-      help: 'Deposits whose proof failed so far, by chain',
-      async read() {
-        const found = await readUnproven({ run: accounts.read }, chain.id)
-        return { [chain.name]: found?.count ?? 0 }
-      },
-    },
+    gauge('deposits_unproven', 'Deposits whose proof failed so far, by chain', async () => {
+      const found = await readUnproven({ run: accounts.read }, chain.id)
+      return { [chain.name]: found?.count ?? 0 }
+    }),
   ]
 }
 
@@ -137,24 +129,17 @@ function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
       isSumming = false
     }
   }
-  const gauge = (
-    name: string,
-    help: string,
-    pick: (last: NonNullable<typeof known>) => number,
-  ) => ({
-    name: `sexton_ledger_${name}`,
-    help,
-    async read() {
+  const ofSums = (name: string, help: string, pick: (last: NonNullable<typeof known>) => number) =>
+    gauge(`ledger_${name}`, help, async () => {
       void refresh()
       return known === undefined ? {} : pick(known)
-    },
-  })
+    })
   return [
-    gauge('difference_micro_usd', 'Sum of all postings: 0, or the ledger is broken', ({ sums }) =>
+    ofSums('difference_micro_usd', 'Sum of all postings: 0, or the ledger is broken', ({ sums }) =>
       Number(sums.postings),
     ),
-    gauge('negative_balances', 'Prepaid balances below zero', ({ sums }) => sums.negative),
-    gauge('checked_age_seconds', 'Since the ledger was last summed', ({ atMs }) =>
+    ofSums('negative_balances', 'Prepaid balances below zero', ({ sums }) => sums.negative),
+    ofSums('checked_age_seconds', 'Since the ledger was last summed', ({ atMs }) =>
       Math.max(0, (clock() - atMs) / 1_000),
     ),
   ]
@@ -162,32 +147,20 @@ function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
 
 function registerGauges(ctx: Context): readonly GaugeReading[] {
   const { clock, ecosystem, register } = ctx
-  const recentStatus = async () => (await answersOf(ctx).state())?.status
+  const ofChains = async (read: (status: ChainStatus) => number) => {
+    const state = await answersOf(ctx).state()
+    return byName(state?.status.chains ?? [], (each) => [each.chain.name, read(each)])
+  }
+  const lagOf = ({ blockTimeUnix }: ChainStatus) => unixNow(clock) - blockTimeUnix
   return [
-    {
-      name: 'sexton_chain_lag_seconds',
-      help: 'Age of the newest indexed block, by chain',
-      read: async () =>
-        ofChains(await recentStatus(), (status) => unixNow(clock) - status.blockTimeUnix),
-    },
-    {
-      name: 'sexton_chain_stale',
-      help: '1 while that is more than staleAfterSeconds, by chain',
-      read: async () =>
-        ofChains(await recentStatus(), ({ blockTimeUnix, chain }) =>
-          Number(unixNow(clock) - blockTimeUnix > chain.staleAfterSeconds),
-        ),
-    },
-    {
-      name: 'sexton_chain_stalled',
-      help: '1 while a chain cannot be read on, by chain',
-      async read() {
-        const stalls = await register.snapshot(readStalls)
-        return Object.fromEntries(
-          ecosystem.chains.map(({ id, name }) => [name, Number(stalls.has(id))]),
-        )
-      },
-    },
+    gauge('chain_lag_seconds', 'Age of the newest indexed block, by chain', () => ofChains(lagOf)),
+    gauge('chain_stale', '1 while that is more than staleAfterSeconds, by chain', () =>
+      ofChains((status) => Number(lagOf(status) > status.chain.staleAfterSeconds)),
+    ),
+    gauge('chain_stalled', '1 while a chain cannot be read on, by chain', async () => {
+      const stalls = await register.snapshot(readStalls)
+      return byName(ecosystem.chains, ({ id, name }) => [name, Number(stalls.has(id))])
+    }),
   ]
 }
 
@@ -195,42 +168,30 @@ export function anomalyGauge({
   ecosystem,
   register,
 }: Pick<Context, 'ecosystem' | 'register'>): GaugeReading {
-  return {
-    name: 'sexton_unreadable_logs',
-    help: 'Logs that could not be decoded, by chain and mapping',
-    async read() {
-      const counts: Record<string, number> = {}
-      const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
-      for (const { chain, mapping, logs } of found.filter(({ kind }) => kind === 'unreadable'))
-        counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
-      return counts
-    },
-  }
-}
-
-function ofChains(
-  index: IndexStatus | undefined,
-  read: (status: IndexStatus['chains'][number]) => number,
-): Readonly<Record<string, number>> {
-  return Object.fromEntries((index?.chains ?? []).map((each) => [each.chain.name, read(each)]))
-}
-
-function endpointGauges(indexing: () => readonly IndexProgress[]): readonly GaugeReading[] {
-  const gauge = (name: string, help: string, pick: (each: EndpointStatus) => number) => ({
-    name: `sexton_endpoint_${name}`,
-    help: `${help}, by chain and host`,
-    read: async () =>
-      Object.fromEntries(
-        indexing().flatMap(({ chain, endpoints }) =>
-          endpoints.map((each) => [`${chain} ${each.host}`, pick(each)] as const),
-        ),
-      ),
+  const help = 'Logs that could not be decoded, by chain and mapping'
+  return gauge('unreadable_logs', help, async () => {
+    const counts: Record<string, number> = {}
+    const found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
+    for (const { chain, mapping, logs } of found.filter(({ kind }) => kind === 'unreadable'))
+      counts[`${chain} ${mapping}`] = (counts[`${chain} ${mapping}`] ?? 0) + logs
+    return counts
   })
+}
+
+function endpointGauges({ indexing }: ProcessWork): readonly GaugeReading[] {
+  const all = () =>
+    indexing().flatMap(({ chain, endpoints }) =>
+      endpoints.map((each) => ({ ...each, name: `${chain} ${each.host}` })),
+    )
   return [
-    gauge('well', '1 while the endpoint is in use, 0 while it is set aside', (each) =>
-      Number(each.state === 'ok'),
+    gauge(
+      'endpoint_well',
+      '1 while the endpoint is in use, 0 while it is set aside, by chain and host',
+      async () => byName(all(), ({ name, state }) => [name, Number(state === 'ok')]),
     ),
-    gauge('requests', 'Requests since the start', (each) => each.requests),
+    gauge('endpoint_requests', 'Requests since the start, by chain and host', async () =>
+      byName(all(), ({ name, requests }) => [name, requests]),
+    ),
   ]
 }
 
@@ -238,44 +199,37 @@ const WEI_PER_GWEI = 1_000_000_000n
 
 /** Empty where x402 payments are not settled. */
 function settlingGauges(ctx: Context, settling: Settling | undefined): readonly GaugeReading[] {
-  const gauge = (
+  const ofSettling = (
     name: string,
     help: string,
     read: (settling: Settling) => Promise<Readonly<Record<string, number>>>,
-  ): GaugeReading => ({
-    name: `sexton_x402_${name}`,
-    help,
-    read: async () => (settling === undefined ? {} : await read(settling)),
-  })
+  ) => gauge(`x402_${name}`, help, async () => (settling === undefined ? {} : read(settling)))
   return [
-    gauge('payments', 'Payments since the start, by outcome', async () => ({ ...outcomesOf(ctx) })),
-    gauge('open_seconds', 'Age of the oldest unfinished payment', async () => {
+    ofSettling('payments', 'Payments since the start, by outcome', async () => ({
+      ...outcomesOf(ctx),
+    })),
+    ofSettling('open_seconds', 'Age of the oldest unfinished payment', async () => {
       const nowUnix = unixNow(ctx.clock)
       const oldestUnix = (await oldestOpen({ run: ctx.accounts.read })) ?? nowUnix
       return { oldest: Math.max(0, nowUnix - oldestUnix) }
     }),
-    gauge(
+    ofSettling(
       'gas_gwei',
       'Gas of the UTC day: what its transactions may cost at most, and the budget',
-      () => readGas(ctx),
+      async () => {
+        const setting = settlingSettingOf(ctx)
+        if (setting?.kind !== 'wallet') return {}
+        const used = await gasOfDay({ run: ctx.accounts.read }, startOfDay(unixNow(ctx.clock)))
+        return { used: Number(used), ceiling: setting.gasPerDayGwei }
+      },
     ),
-    gauge('wallet_gwei', 'Balance of the settling wallet', readWallet),
-    gauge(
+    ofSettling('wallet_gwei', 'Balance of the settling wallet', async ({ wallet, rpc }) =>
+      wallet === undefined ? {} : { balance: Number((await rpc.balance(wallet)) / WEI_PER_GWEI) },
+    ),
+    ofSettling(
       'offers_shown',
       '1 while payments are offered and can be settled, else 0',
       async ({ isReady }) => ({ now: Number(await isReady()) }),
     ),
   ]
-}
-
-async function readGas(ctx: Context): Promise<Readonly<Record<string, number>>> {
-  const setting = settlingSettingOf(ctx)
-  if (setting?.kind !== 'wallet') return {}
-  const used = await gasOfDay({ run: ctx.accounts.read }, startOfDay(unixNow(ctx.clock)))
-  return { used: Number(used), ceiling: setting.gasPerDayGwei }
-}
-
-async function readWallet({ wallet, rpc }: Settling): Promise<Readonly<Record<string, number>>> {
-  if (wallet === undefined) return {}
-  return { balance: Number((await rpc.balance(wallet)) / WEI_PER_GWEI) }
 }
