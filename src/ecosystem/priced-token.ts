@@ -28,6 +28,8 @@ export type Since = { readonly block: number } | { readonly unix: number }
 
 interface FixedPrice {
   readonly kind: 'fixed'
+  /** Its place in the file, such as `tokens[0].price`. */
+  readonly field: string
   readonly chain: null
   readonly usd: string
   /** Null for the first source. */
@@ -37,6 +39,7 @@ interface FixedPrice {
 /** A pool or feed whose events state each new price. */
 export interface ContractPrice {
   readonly kind: string
+  readonly field: string
   readonly chain: Chain
   readonly address: Address
   /** Symbol of the token that prices are in, which has its own price; null for US dollars. */

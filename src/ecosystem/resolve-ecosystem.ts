@@ -3,25 +3,11 @@ import { parseDecimal } from '#base/money.ts'
 import { DEFAULT_QUOTAS, type ShareTier, shareTiers } from '#base/tier.ts'
 import { type EventSources, eventKinds } from '#data/kinds.ts'
 import type { Shaped } from './check-shape.ts'
-import type {
-  Chain,
-  Ecosystem,
-  HoldingGate,
-  Payment,
-  PricedToken,
-  SupplyShare,
-} from './ecosystem.ts'
+import type { Chain, Ecosystem, HoldingGate, Payment, SupplyShare } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
 import { pathOf } from './priced-token.ts'
 import type { Problems } from './problem.ts'
-import {
-  checkPrices,
-  primaryOf,
-  resolveBridges,
-  resolveChains,
-  resolveTokens,
-  secondaryOf,
-} from './resolve-tokens.ts'
+import { resolveBridges, resolveChains, resolveTokens } from './resolve-tokens.ts'
 import { Resolver } from './resolver.ts'
 
 /** Reports every mistake and returns undefined if there are any. */
@@ -30,23 +16,19 @@ export function resolveEcosystem(shaped: Shaped, problems: Problems): Ecosystem 
   const resolver = new Resolver(problems, left)
   resolveChains(resolver, file)
   resolveTokens(resolver, file)
-  const chains = [...resolver.chains.values()]
-  const tokens = [...resolver.tokens.values()]
-  checkPrices(resolver, tokens)
-  const primary = primaryOf(resolver, tokens)
-  const secondary = secondaryOf(resolver, tokens)
+  const { primary, secondary } = resolver
   const supply = resolveSupply(file, resolver)
   const ecosystem = {
     file,
     service: resolveService(file),
-    chains,
-    tokens,
+    chains: [...resolver.chains.values()],
+    tokens: [...resolver.tokens.values()],
     ...supply,
     ...resolveEvents(file, resolver, supply),
     bridges: resolveBridges(resolver, file.tokens),
     secondary,
     payment: resolvePayment(file, resolver),
-    ...resolveTiers(file, resolver, { primary, secondary, listed: tokens, chains }),
+    ...resolveTiers(file, resolver),
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
     pricePerCall: resolvePricePerCall(file, problems),
   }
@@ -171,55 +153,47 @@ function isLocal(chain: Chain): boolean {
   return chain.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
 }
 
-interface Tokens {
-  readonly primary: PricedToken | undefined
-  readonly secondary: PricedToken | null
-  readonly listed: readonly PricedToken[]
-  readonly chains: readonly Chain[]
-}
-
 const DEPTH_BLOCKS = 10
 
 function resolveTiers(
   file: EcosystemFile,
   resolver: Resolver,
-  tokens: Tokens,
 ): Pick<Ecosystem, 'gate' | ShareTier> {
-  const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver, tokens)
-  const shares = shareTiers.map(({ name }) => [name, resolveShare(name, file, resolver, tokens)])
+  const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver)
+  const shares = shareTiers.map(({ name }) => [name, resolveShare(name, file, resolver)])
   return { gate, ...Object.fromEntries(shares) }
 }
 
 function resolveGate(
   gate: Exclude<EcosystemFile['gate'], 'open'>,
   resolver: Resolver,
-  { primary, secondary, listed }: Tokens,
 ): HoldingGate | null {
   if (gate === undefined) return null
+  const { problems, primary, secondary } = resolver
   const { minimumUsd, depthBlocks, averagePriceMinutes } = gate
   const minimum = parseDecimal(minimumUsd, 6)
   if (minimum === undefined)
-    resolver.problems.add(
-      'gate.minimumUsd',
-      'has more than 6 decimals; the smallest unit is a micro-dollar',
-    )
+    problems.add('gate.minimumUsd', 'has more than 6 decimals; the smallest unit is a micro-dollar')
   const chain = resolver.chain('gate.chain', gate.chain)
   if (chain === undefined) return null
   requireDepth(resolver, chain, 'gate.depthBlocks', depthBlocks)
+  const listed = [...resolver.tokens.values()]
   for (const token of [primary, secondary]) {
     if (!token) continue
-    requireOn(resolver, token, chain, 'gate.chain')
-    if (token.prices.length === 0 && !resolver.wronglyPriced.has(token))
-      resolver.problems.add(
-        'gate',
-        `token ${token.symbol} has no price; add one, or remove the gate`,
+    const { symbol } = token
+    if (!token.addresses.has(chain.name))
+      problems.add(
+        'gate.chain',
+        `token ${symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
       )
+    if (token.prices.length === 0 && !resolver.wronglyPriced.has(token))
+      problems.add('gate', `token ${symbol} has no price; add one, or remove the gate`)
     const prices = [...pathOf(listed, token)].flatMap((each) => each.prices)
     const falsifiable = prices.find((price) => 'ofLastTrade' in price)
     if (falsifiable !== undefined)
-      resolver.problems.add(
+      problems.add(
         'gate',
-        `the price of ${token.symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
+        `the price of ${symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
       )
   }
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
@@ -229,46 +203,32 @@ function resolveShare(
   tier: ShareTier,
   file: EcosystemFile,
   resolver: Resolver,
-  tokens: Tokens,
 ): SupplyShare | null {
   const share = file[tier]
   if (share === undefined) return null
-  const token = tokenOf(tier, share.token, resolver, tokens)
-  if (token === null) return null
+  const { problems, primary, secondary } = resolver
+  const named = share.token?.toUpperCase()
+  const token =
+    named === undefined
+      ? secondary
+      : [primary, secondary].find((each) => each?.symbol.toUpperCase() === named)
+  if (!token) {
+    if (resolver.isLeftOut('tokens')) return null
+    if (named !== undefined)
+      problems.add(`${tier}.token`, 'must be the primary or the secondary token')
+    else
+      problems.add(
+        tier,
+        `needs a token with the role "secondary"; add one, name the primary as ${tier}.token, or remove ${tier}`,
+      )
+    return null
+  }
   const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
   const depthBlocks = share.depthBlocks ?? ofGate
-  for (const chain of tokens.chains)
+  for (const chain of resolver.chains.values())
     if (token.addresses.has(chain.name))
       requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
   return { token, supplyPerMille: share.supplyPerMille, depthBlocks }
-}
-
-function tokenOf(
-  tier: ShareTier,
-  named: string | undefined,
-  resolver: Resolver,
-  { primary, secondary }: Tokens,
-): PricedToken | null {
-  const symbol = named?.toUpperCase()
-  const token =
-    symbol === undefined
-      ? secondary
-      : ([primary, secondary].find((each) => each?.symbol.toUpperCase() === symbol) ?? null)
-  if (token !== null || resolver.isLeftOut('tokens')) return token
-  if (named !== undefined)
-    return (
-      resolver.problems.add(`${tier}.token`, 'must be the primary or the secondary token') ?? null
-    )
-  const problem = `needs a token with the role "secondary"; add one, name the primary as ${tier}.token, or remove ${tier}`
-  return resolver.problems.add(tier, problem) ?? null
-}
-
-function requireOn({ problems }: Resolver, token: PricedToken, chain: Chain, field: string): void {
-  if (!token.addresses.has(chain.name))
-    problems.add(
-      field,
-      `token ${token.symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
-    )
 }
 
 /** Past balances are kept for non-final blocks only. */

@@ -65,6 +65,10 @@ export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
     tokens.set(token.symbol.toUpperCase(), resolved)
     if (price !== undefined && prices.length === 0) resolver.wronglyPriced.add(resolved)
   }
+  const listed = [...tokens.values()]
+  checkQuotes(resolver, listed)
+  resolver.primary = choosePrimary(resolver, listed)
+  resolver.secondary = chooseSecondary(resolver, listed)
 }
 
 /** Its transfers leave no logs. */
@@ -86,77 +90,41 @@ function resolveCoin(
 
 const COIN_DECIMALS = 18
 
-/**
- * The sources of a price, oldest first; those with a problem are left out. `checkPrices` checks the
- * quotes once all tokens are known.
- */
-export function resolvePrices(
+/** The sources of a price, oldest first; those with a problem are left out. */
+function resolvePrices(
   resolver: Resolver,
   field: string,
   price: PriceFile | readonly PriceFile[] | undefined,
 ): readonly PriceSource[] {
-  if (price === undefined) return []
-  const entries = [price].flat()
+  const entries = price === undefined ? [] : [price].flat()
   const sources = entries.map((entry, index) =>
-    resolvePrice(resolver, fieldOf(field, price, index), entry),
+    resolvePrice(resolver, Array.isArray(price) ? `${field}[${index}]` : field, entry),
   )
   for (const [index, source] of sources.entries())
-    if (source !== null && index > 0)
-      checkSince(resolver, `${fieldOf(field, price, index)}.since`, {
-        source,
-        before: sources[index - 1] ?? null,
-      })
+    if (source !== null && index > 0) checkSince(resolver, source, sources[index - 1] ?? null)
   return sources.filter((source) => source !== null)
-}
-
-/** Names the field, such as `tokens[0].price`, or `tokens[0].price[1]` of a list. */
-function fieldOf(field: string, price: PriceFile | readonly PriceFile[], index: number): string {
-  return Array.isArray(price) ? `${field}[${index}]` : field
-}
-
-export function priceFieldOf(token: PricedToken, tokenIndex: number, source: PriceSource): string {
-  const field = `tokens[${tokenIndex}].price`
-  const index = token.prices.indexOf(source)
-  return token.prices.length > 1 ? `${field}[${index}]` : field
 }
 
 function resolvePrice(resolver: Resolver, field: string, price: PriceFile): PriceSource | null {
   const kind = priceKinds.find((each) => each.kind === price.kind)
   if (kind === undefined) return null
+  const { problems } = resolver
   const fields: Readonly<Record<string, TSchema>> = kind.fields
-  const given = Object.entries(price).flatMap(([name, value]) =>
-    value === undefined ? [] : [name],
-  )
-  const missing = Object.keys(fields).filter((name) => !given.includes(name))
-  for (const name of missing)
-    resolver.problems.add(`${field}.${name}`, `is missing: ${describe(fields[name])}`)
-  const known = ['kind', 'since', ...Object.keys(fields), ...Object.keys(kind.options)]
+  const { since: start, ...own } = price
+  const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const missing = Object.entries(fields).filter(([name]) => !given.includes(name))
+  for (const [name, schema] of missing)
+    problems.add(`${field}.${name}`, `is missing: ${describe(schema)}`)
+  const known = ['kind', ...Object.keys(fields), ...Object.keys(kind.options)]
   for (const name of given.filter((each) => !known.includes(each)))
-    resolver.problems.add(
-      `${field}.${name}`,
-      `is not a field of a price of kind "${kind.kind}"; remove it`,
-    )
-  if (missing.length > 0) return null
-  const { since: _, ...own } = price
-  const source = kind.resolve({ resolver, field }, own)
-  return source && withSince(resolver, field, { source, since: price.since })
-}
-
-type Unplaced = NonNullable<ReturnType<(typeof priceKinds)[number]['resolve']>>
-
-function withSince(
-  { problems }: Resolver,
-  field: string,
-  { source, since }: { readonly source: Unplaced; readonly since: PriceFile['since'] },
-): PriceSource {
-  if (source.chain !== null) return { ...source, since: readSince(since) }
-  if (typeof since !== 'number') return { ...source, since: dayOf(since) }
+    problems.add(`${field}.${name}`, `is not a field of a price of kind "${kind.kind}"; remove it`)
+  const source = missing.length > 0 ? null : kind.resolve({ resolver, field }, own)
+  if (source === null) return null
+  const since = typeof start === 'number' ? { block: start } : dayOf(start)
+  if (source.chain !== null) return { ...source, field, since }
+  if (since === null || 'unix' in since) return { ...source, field, since }
   problems.add(`${field}.since`, 'a fixed price has no chain; write a day such as "2025-03-31"')
-  return { ...source, since: null }
-}
-
-function readSince(since: PriceFile['since']): Since | null {
-  return typeof since === 'number' ? { block: since } : dayOf(since)
+  return { ...source, field, since: null }
 }
 
 function dayOf(day: string | undefined): { readonly unix: number } | null {
@@ -166,16 +134,15 @@ function dayOf(day: string | undefined): { readonly unix: number } | null {
 /** Each source but the first says from when on it counts, in terms that its predecessor knows. */
 function checkSince(
   { problems }: Resolver,
-  field: string,
-  { source, before }: { readonly source: PriceSource; readonly before: PriceSource | null },
+  { field, since, chain }: PriceSource,
+  before: PriceSource | null,
 ): void {
-  const { since } = source
-  if (since === null)
-    problems.add(field, 'is missing: each source but the first says from when on it counts')
-  else if ('block' in since && before !== null && before.chain?.id !== source.chain?.id)
-    problems.add(field, 'is a block, but the source before is not on its chain; write a day')
+  const add = (message: string) => problems.add(`${field}.since`, message)
+  if (since === null) add('is missing: each source but the first says from when on it counts')
+  else if ('block' in since && before !== null && before.chain?.id !== chain?.id)
+    add('is a block, but the source before is not on its chain; write a day')
   else if (before !== null && !isLater(since, before.since))
-    problems.add(field, 'must be later than that of the source before; list the oldest first')
+    add('must be later than that of the source before; list the oldest first')
 }
 
 function isLater(since: Since, before: Since | null): boolean {
@@ -190,29 +157,26 @@ function describe(schema: TSchema | undefined): string {
 }
 
 /** Quotes must exist, be on the pool's chain and lead to US dollars. */
-export function checkPrices(resolver: Resolver, tokens: readonly PricedToken[]): void {
-  for (const [index, token] of tokens.entries())
+function checkQuotes(resolver: Resolver, tokens: readonly PricedToken[]): void {
+  const { problems } = resolver
+  for (const token of tokens)
     for (const price of token.prices) {
-      const field = priceFieldOf(token, index, price)
-      if (price.chain !== null && price.quote !== null) {
-        if (!token.addresses.has(price.chain.name))
-          resolver.problems.add(
-            `${field}.chain`,
-            `${token.symbol} has no address on "${price.chain.name}"`,
-          )
-        const quote = resolver.token(`${field}.quote`, price.quote)
-        if (quote && !quote.addresses.has(price.chain.name))
-          resolver.problems.add(
-            `${field}.quote`,
-            `${quote.symbol} has no address on "${price.chain.name}"`,
-          )
+      const { field, chain } = price
+      const quoteField = `${field}.quote`
+      const isElsewhere = (each: PricedToken) => chain !== null && !each.addresses.has(chain.name)
+      if (chain !== null && price.quote !== null) {
+        if (isElsewhere(token))
+          problems.add(`${field}.chain`, `${token.symbol} has no address on "${chain.name}"`)
+        const quote = resolver.token(quoteField, price.quote)
+        if (quote && isElsewhere(quote))
+          problems.add(quoteField, `${quote.symbol} has no address on "${chain.name}"`)
       }
       const path = pathOf(tokens, tokenOf(tokens, quoteOf(price)))
       const isOpen = [...path].some(
         (each) => each.prices.length === 0 && !resolver.wronglyPriced.has(each),
       )
       if (path.has(token) || isOpen)
-        resolver.problems.add(`${field}.quote`, 'forms a cycle or ends at a token without a price')
+        problems.add(quoteField, 'forms a cycle or ends at a token without a price')
     }
 }
 
@@ -244,10 +208,7 @@ export function resolveBridges(
 
 const MOVE = { kind: 'bridge', account: ZERO_ADDRESS, detail: null, counted: false } as const
 
-export function primaryOf(
-  resolver: Resolver,
-  tokens: readonly PricedToken[],
-): PricedToken | undefined {
+function choosePrimary(resolver: Resolver, tokens: readonly PricedToken[]) {
   const found = tokens.filter((token) => token.role === 'primary')
   if (found.length === 1) return found[0]
   if (tokens.length === 0 || (found.length === 0 && resolver.isLeftOut('tokens'))) return undefined
@@ -257,10 +218,7 @@ export function primaryOf(
   )
 }
 
-export function secondaryOf(
-  { problems }: Resolver,
-  tokens: readonly PricedToken[],
-): PricedToken | null {
+function chooseSecondary({ problems }: Resolver, tokens: readonly PricedToken[]) {
   const found = tokens.filter((token) => token.role === 'secondary')
   if (found.length > 1)
     problems.add('tokens', `at most one token may have the role "secondary", found ${found.length}`)

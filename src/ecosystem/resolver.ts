@@ -12,6 +12,8 @@ export class Resolver {
   readonly tokens = new Map<string, PricedToken>()
   /** Tokens whose price was reported already. */
   readonly wronglyPriced = new Set<PricedToken>()
+  primary: PricedToken | undefined
+  secondary: PricedToken | null = null
   readonly #left: Left
 
   /** `left`: the invalid entries of the file, by part. */

@@ -9,7 +9,6 @@ import { asksToSlowDown, EndpointError } from '#chain/rpc-error.ts'
 import { eventKinds } from '#data/kinds.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import { priceFieldOf } from '#ecosystem/resolve-tokens.ts'
 import { callView, ProofError } from './call-view.ts'
 import { provePrices } from './prove-prices.ts'
 import type { OpenJob } from './run-jobs.ts'
@@ -106,11 +105,11 @@ function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
         : []
     }),
   )
-  const ofPrices = tokens.flatMap((token, index) =>
+  const ofPrices = tokens.flatMap((token) =>
     token.prices.flatMap((price) => {
       if (price.chain === null) return []
       const { chain, address } = price
-      return [{ field: `${priceFieldOf(token, index, price)}.address`, chain, address }]
+      return [{ field: `${price.field}.address`, chain, address }]
     }),
   )
   const bridges = ecosystem.file.tokens.flatMap((token, index) =>

@@ -14,7 +14,6 @@ import {
   pairOf,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import { priceFieldOf } from '#ecosystem/resolve-tokens.ts'
 import { ProofError } from './call-view.ts'
 import { askFilter, askOf, compilePriceDecoder, nameOfEvents, topicsOf } from './price-logs.ts'
 
@@ -28,10 +27,10 @@ export function provePrices(
   { tokens }: Ecosystem,
   sourceOf: SourceOf,
 ): readonly Promise<Problem | undefined>[] {
-  return tokens.flatMap((token, index) =>
+  return tokens.flatMap((token) =>
     token.prices.flatMap((price) => {
       if (price.chain === null) return []
-      const field = priceFieldOf(token, index, price)
+      const { field } = price
       return [provePrice(sourceOf(price.chain), { tokens, token, price, field })]
     }),
   )

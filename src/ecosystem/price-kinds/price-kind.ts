@@ -22,7 +22,7 @@ interface PriceKind<Kind extends string, Fields extends TProperties, Options ext
 /** A source without its place among those of the token. */
 type Resolved = PriceSource extends infer Source
   ? Source extends PriceSource
-    ? Omit<Source, 'since'>
+    ? Omit<Source, 'since' | 'field'>
     : never
   : never
 

@@ -246,7 +246,11 @@ async function readNewest(
     return { ...facts, role: 'reward', addresses, prices: [] }
   }
   const pair = { token: toToken(token), quote: quote === undefined ? null : toToken(quote) }
-  const found = await findReading(source, { price: { ...read, since: null }, pair, head })
+  const found = await findReading(source, {
+    price: { ...read, field: 'price', since: null },
+    pair,
+    head,
+  })
   return found.kind === 'read' ? found : undefined
 }
 
