@@ -1,3 +1,4 @@
+import type { AbiEvent } from 'ox/AbiEvent'
 import { from } from 'ox/AbiFunction'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { type MicroUsd, PRICE_ONE, type Price, parseDecimal } from '#base/money.ts'
@@ -15,7 +16,7 @@ import type {
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import type { PriceContext } from '../resolver.ts'
-import { contractFields } from './price-kind.ts'
+import { contractFields, definePriceKind, resolveContract } from './price-kind.ts'
 
 /** What every pool has in the file. */
 export const poolFields = {
@@ -41,6 +42,34 @@ export const wrappedFields = {
     ...addressText,
     description: 'the token that stands for the coin in the pool, such as WETH',
   },
+}
+
+/** A kind of pool of two tokens whose events state what it holds. */
+export function definePool<const Kind extends string>(
+  kind: Kind,
+  event: AbiEvent,
+  read: (args: EventArguments, pair: PricePair, chain: Chain) => PriceReading | undefined,
+) {
+  return definePriceKind({
+    kind,
+    events: [event],
+    fields: poolFields,
+    options: { ...liquidityFields, ...wrappedFields },
+    resolve(context, { quote, minLiquidityUsd, wrapped, ...price }) {
+      const contract = resolveContract(context, price)
+      if (contract === undefined) return null
+      const wrap = wrappedIn(context, contract.chain, wrapped)
+      return {
+        kind,
+        ...contract,
+        quote,
+        floor: resolveFloor(context, minLiquidityUsd),
+        events: [event],
+        read: (args, pair) => read(args, wrap(pair), contract.chain),
+        prove: (ask, pair) => proveSides(contract, ask, wrap(pair)),
+      }
+    },
+  })
 }
 
 /** Puts the wrapped token in place of the coin, on either side of a pair. */
