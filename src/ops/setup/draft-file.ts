@@ -144,31 +144,27 @@ function listTokens(found: readonly Findings[], second: readonly Findings[]): To
   const entries: TokenEntry[] = []
   const notes = new Map<string, string>()
   const symbols = new Map<string, string>()
-  const add = (chain: string, facts: TokenFacts, role: TokenEntry['role']): number => {
-    const place = `${chain} ${facts.address}`
-    const taken = symbols.get(place)
-    if (taken !== undefined) return entries.findIndex(({ symbol }) => symbol === taken)
-    const index = entries.findIndex(
-      (each) =>
-        each.symbol.toUpperCase() === facts.symbol.toUpperCase() &&
-        each.decimals === facts.decimals &&
-        each.addresses[chain] === undefined,
-    )
-    const entry = index < 0 ? newEntry(entries, facts, role) : entries[index]
-    if (entry === undefined) return -1
+  const add = (chain: string, facts: TokenFacts, role: TokenEntry['role']): TokenEntry => {
+    const isSame = ({ symbol }: TokenEntry) => symbol.toUpperCase() === facts.symbol.toUpperCase()
+    const entry =
+      entries.find(({ symbol }) => symbol === symbols.get(`${chain} ${facts.address}`)) ??
+      entries.find(
+        (each) =>
+          isSame(each) && each.decimals === facts.decimals && each.addresses[chain] === undefined,
+      ) ??
+      newEntry(entries, facts, role)
     entry.addresses[chain] = showAddress(facts.address)
-    symbols.set(place, entry.symbol)
-    return entries.indexOf(entry)
+    symbols.set(`${chain} ${facts.address}`, entry.symbol)
+    return entry
   }
   for (const { entry, token } of found) add(entry.name, token, 'primary')
   for (const { entry, token } of second) add(entry.name, token, 'secondary')
   for (const { entry, quotes } of [...found, ...second])
     for (const quote of quotes) {
-      const index = add(entry.name, quote.token, 'reward')
-      const listed = entries[index]
-      if (listed === undefined || listed.price !== undefined || listed.role !== 'reward') continue
+      const listed = add(entry.name, quote.token, 'reward')
+      if (listed.price !== undefined || listed.role !== 'reward') continue
       listed.price = quote.price
-      notes.set(`tokens[${index}].price`, quote.evidence)
+      notes.set(`tokens[${entries.indexOf(listed)}].price`, quote.evidence)
     }
   const symbolOf = (chain: string, address: Address) => symbols.get(`${chain} ${address}`)
   priceByPool(found, 'primary', { entries, notes, symbolOf })
@@ -177,10 +173,10 @@ function listTokens(found: readonly Findings[], second: readonly Findings[]): To
 }
 
 function newEntry(entries: TokenEntry[], facts: TokenFacts, role: TokenEntry['role']): TokenEntry {
-  const isTaken = (symbol: string) =>
-    entries.some((each) => each.symbol.toUpperCase() === symbol.toUpperCase())
-  let symbol = facts.symbol
-  for (let count = 2; isTaken(symbol); count += 1) symbol = `${facts.symbol.slice(0, 13)}-${count}`
+  const taken = entries.map((each) => each.symbol.toUpperCase())
+  let { symbol } = facts
+  for (let count = 2; taken.includes(symbol.toUpperCase()); count += 1)
+    symbol = `${facts.symbol.slice(0, 13)}-${count}`
   const entry = { symbol, name: facts.name, role, decimals: facts.decimals, addresses: {} }
   entries.push(entry)
   return entry

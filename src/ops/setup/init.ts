@@ -45,15 +45,25 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
     throw new SetupError(
       `--output ${path}: not a name of an ecosystem file; end it in .ts or .json`,
     )
-  const addresses = readAddresses(request)
+  const { primary, secondary, byChain, more } = readAddresses(request)
   const views = await openChains(request.rpc, deps.clock)
-  const found = await inspectAll(deps, views, addresses)
+  const names = views.map(({ name }) => name)
+  const unknown = [...byChain.keys()].filter((each) => !names.includes(each))
+  const known = names.join(', ')
+  if (unknown.length > 0) {
+    const lines = unknown.map((each) => `--token ${each}: unknown chain "${each}"; known: ${known}`)
+    throw new SetupError(lines.join('\n'))
+  }
+  const found = await inspectAll(deps, views, { primary, byChain, more })
   const [first] = found
   if (first === undefined)
     throw new SetupError(
-      `${request.address}: no contract there on ${views.map(({ name }) => name).join(', ')}; check the address and the chains`,
+      `${request.address}: no contract there on ${known}; check the address and the chains`,
     )
-  const second = await inspectSecond(deps, views, addresses)
+  const others = { primary: secondary ?? primary, byChain: new Map(), more }
+  const second = secondary === undefined ? [] : await inspectAll(deps, views, others)
+  if (secondary !== undefined && second.length === 0)
+    throw new SetupError(`--secondary: no contract at ${showAddress(secondary)} on ${known}`)
   const answers = await deps.askOperator({
     serviceName: serviceNameOf(first),
     publicBaseUrl: `http://localhost:${request.port}`,
@@ -69,26 +79,13 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
   return { path, draft }
 }
 
-async function inspectSecond(
-  deps: InitDeps,
-  views: readonly ChainView[],
-  { secondary, more }: Addresses,
-): Promise<readonly Findings[]> {
-  if (secondary === undefined) return []
-  const second = await inspectAll(deps, views, { primary: secondary, byChain: new Map(), more })
-  if (second.length > 0) return second
-  const names = views.map(({ name }) => name).join(', ')
-  throw new SetupError(`--secondary: no contract at ${showAddress(secondary)} on ${names}`)
-}
-
 interface Addresses {
   readonly primary: Address
-  readonly secondary?: Address | undefined
   readonly byChain: ReadonlyMap<string, Address>
   readonly more: readonly Address[]
 }
 
-function readAddresses({ address, secondary, token, contract }: InitRequest): Addresses {
+function readAddresses({ address, secondary, token, contract }: InitRequest) {
   const problems: string[] = []
   const read = (where: string, text: string): Address => {
     const parsed = parseAddress(text)
@@ -121,40 +118,25 @@ async function inspectAll(
   views: readonly ChainView[],
   { primary, byChain, more }: Addresses,
 ): Promise<readonly Findings[]> {
-  refuseUnknownChains(views, byChain)
-  const found = await Promise.all(
-    views.map(async (view) => {
-      const named = byChain.get(view.name)
-      const address = named ?? primary
-      const code = await view.source.code(address).catch(() => '0x')
-      if (code === '0x') {
-        if (named !== undefined)
-          throw new SetupError(
-            `--token ${view.name}=${named}: no contract there; correct the address`,
-          )
-        say(`${view.name}: no contract at ${showAddress(address)}; left out`)
-        return undefined
-      }
-      let step = 0
-      const onStep = (task: string) => {
-        onProgress(`${view.name}: ${task}`, step, STEPS)
-        step += 1
-      }
-      return inspectChain({ view, address, more, onStep })
-    }),
-  )
+  const inspect = async (view: ChainView): Promise<Findings | undefined> => {
+    const { name, source } = view
+    const named = byChain.get(name)
+    const address = named ?? primary
+    if ((await source.code(address).catch(() => '0x')) === '0x') {
+      if (named !== undefined)
+        throw new SetupError(`--token ${name}=${named}: no contract there; correct the address`)
+      say(`${name}: no contract at ${showAddress(address)}; left out`)
+      return undefined
+    }
+    let step = 0
+    const onStep = (task: string) => {
+      onProgress(`${name}: ${task}`, step, STEPS)
+      step += 1
+    }
+    return inspectChain({ view, address, more, onStep })
+  }
+  const found = await Promise.all(views.map(inspect))
   return found.filter((each) => each !== undefined)
-}
-
-function refuseUnknownChains(views: readonly ChainView[], named: Addresses['byChain']): void {
-  const known = views.map(({ name }) => name)
-  const unknown = [...named.keys()].filter((each) => !known.includes(each))
-  if (unknown.length === 0) return
-  throw new SetupError(
-    unknown
-      .map((each) => `--token ${each}: unknown chain "${each}"; known: ${known.join(', ')}`)
-      .join('\n'),
-  )
 }
 
 /** Derives the service's name from the token's; signed messages allow printable ASCII only. */
