@@ -140,3 +140,22 @@ export function hasBegun(
 ): boolean {
   return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
 }
+
+/** A token's contract on one chain. */
+export interface Deployment {
+  readonly chainId: number
+  readonly address: Address
+  readonly symbol: string
+}
+
+export function deploymentsOf(
+  tokens: readonly PricedToken[],
+  chains: readonly Chain[],
+): readonly Deployment[] {
+  return tokens.flatMap(({ symbol, addresses }) =>
+    chains.flatMap(({ id: chainId, name }) => {
+      const address = addresses.get(name)
+      return address === undefined ? [] : [{ chainId, address, symbol }]
+    }),
+  )
+}

@@ -6,6 +6,7 @@ import { isTransferOfToken } from '#data/burns/repeated-burns.ts'
 import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { type Deployment, deploymentsOf } from '#ecosystem/priced-token.ts'
 import type { Dataset } from '#index/dataset.ts'
 import { makeEventReader, selectorsOf } from '#index/decode-event.ts'
 import {
@@ -26,14 +27,15 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
     name: burns.dataset,
     sources: ecosystem.burns,
   })
-  const tokens = ecosystem.burns.length === 0 ? new Map<string, Minted>() : mintedTokens(ecosystem)
+  const minted = mintedTokens(ecosystem)
+  const symbols = new Map(minted.map((each) => [`${each.chainId}|${each.address}`, each.symbol]))
   const bridges = ecosystem.bridges.filter(({ chain }) =>
-    [...tokens.values()].some(({ chainId }) => chainId === chain.id),
+    minted.some(({ chainId }) => chainId === chain.id),
   )
   const readBridge = makeEventReader(bridges)
   const toBurnLogs = (log: Log, [first, ...more]: readonly EventFact[]): readonly BurnLog[] => {
     const burn = first ?? null
-    const move = readMove(log, tokens)
+    const move = readMove(log, symbols)
     const stated = readBridge(log).map(({ source, args }) => source.read(args))
     // Tokens may share a bridge's event; a token counts it once.
     const bridged = [...Map.groupBy(stated, ({ token }) => token).values()].flatMap((own) =>
@@ -45,11 +47,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
   }
   return {
     ...base,
-    selectors: [
-      ...base.selectors,
-      ...selectorsOf(bridges),
-      ...[...tokens.values()].flatMap(zeroTransfersOf),
-    ],
+    selectors: [...base.selectors, ...selectorsOf(bridges), ...minted.flatMap(zeroTransfersOf)],
     decode: (log) => toBurnLogs(log, base.decode(log)),
     ...(together && {
       together: {
@@ -83,28 +81,17 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
   }
 }
 
-interface Minted {
-  readonly chainId: number
-  readonly address: Address
-  readonly symbol: string
-}
-
 /** Wherever their mints count: tokens whose burns are mapped, and those whose supply is followed. */
-function mintedTokens({ tokens, chains, burns: mappings }: Ecosystem): ReadonlyMap<string, Minted> {
+function mintedTokens({ tokens, chains, burns: mappings }: Ecosystem): readonly Deployment[] {
+  if (mappings.length === 0) return []
   const burned = new Set(mappings.filter(isTransferOfToken).map(({ token }) => token?.symbol))
-  const found = new Map<string, Minted>()
-  for (const token of tokens.filter((each) => isTracked(each) || burned.has(each.symbol)))
-    for (const { id: chainId, name } of chains) {
-      const address = token.addresses.get(name)
-      if (address !== undefined)
-        found.set(`${chainId}|${address}`, { chainId, address, symbol: token.symbol })
-    }
-  return found
+  const minted = tokens.filter((each) => isTracked(each) || burned.has(each.symbol))
+  return deploymentsOf(minted, chains)
 }
 
 const ZERO_TOPIC = `0x${'0'.repeat(64)}` as const
 
-function zeroTransfersOf({ chainId, address }: Minted): readonly Selector[] {
+function zeroTransfersOf({ chainId, address }: Deployment): readonly Selector[] {
   const ofToken = { chainId, address, topic0: TRANSFER_TOPIC }
   return [
     { ...ofToken, arguments: [[ZERO_TOPIC]] },
@@ -113,19 +100,14 @@ function zeroTransfersOf({ chainId, address }: Minted): readonly Selector[] {
 }
 
 /** Undefined for other logs, and for what the zero address keeps to itself. */
-function readMove(log: Log, tokens: ReadonlyMap<string, Minted>): SupplyMove | null {
+function readMove(log: Log, symbols: ReadonlyMap<string, string>): SupplyMove | null {
   const [topic0, from, to, ...more] = log.topics
   const isTransfer = topic0 === TRANSFER_TOPIC && more.length === 0 && log.data.length === 66
   if (!isTransfer || from === undefined || to === undefined || from === to) return null
-  const token = tokens.get(`${log.chainId}|${log.address}`)
+  const token = symbols.get(`${log.chainId}|${log.address}`)
   if (token === undefined || (from !== ZERO_TOPIC && to !== ZERO_TOPIC)) return null
-  const isMint = from === ZERO_TOPIC
-  return {
-    token: token.symbol,
-    holder: `0x${(isMint ? to : from).slice(26)}`,
-    amount: BigInt(log.data),
-    kind: isMint ? 'mint' : 'burn',
-  }
+  const [kind, holder] = from === ZERO_TOPIC ? (['mint', to] as const) : (['burn', from] as const)
+  return { token, holder: `0x${holder.slice(26)}`, amount: BigInt(log.data), kind }
 }
 
 /** A mint or burn: a transfer from or to the zero address. */

@@ -8,7 +8,6 @@ import {
   requireArguments,
   resolveEvent,
 } from '#ecosystem/event-kind.ts'
-import type { EventSource } from '#ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 import type { MappingContext } from '#ecosystem/resolver.ts'
@@ -54,67 +53,53 @@ export const burns = defineEventKind({
   warnings: repeatedBurns,
   resolve(context, entry) {
     const { resolver, field } = context
+    const { problems } = resolver
     const burn = readByCode(context, entry, ROW_MEMBERS)
     const { from = missing(context, 'from'), amount = missing(context, 'amount') } = burn
     const mapped = resolveEvent(context, burn)
     if (mapped === undefined) return undefined
+    const { token, chain, address } = mapped
     if (isTransferOfToken(mapped) && burn.decided.length > 0)
-      resolver.problems.add(
+      problems.add(
         `${field}.rows`,
         `can only keep or leave out burns on a token's own Transfer; export "keep" alone`,
       )
-    if (mapped.made !== undefined)
-      resolver.problems.add(`${field}.contracts`, 'is not for burns; remove it')
-    requireOwnToken(context, mapped)
+    if (mapped.made !== undefined) problems.add(`${field}.contracts`, 'is not for burns; remove it')
+    const listed = resolver.tokenAt(chain, address)
+    if (token !== null && listed !== undefined && listed !== token)
+      problems.add(
+        `${field}.token`,
+        `is "${token.symbol}", but the contract at ${showAddress(address)} is ${listed.symbol}; correct one of them`,
+      )
     requireArguments(context, mapped, { from, to: burn.to }, 'address')
     requireArguments(context, mapped, { amount }, 'uint256')
-    if (mapped.token === null)
-      return resolver.problems.add(`${field}.token`, 'is missing; name the token that is burned')
-    if (mapped.token.addresses.get(mapped.chain.name) === COIN_ADDRESS)
-      return resolver.problems.add(
+    if (token === null)
+      return problems.add(`${field}.token`, 'is missing; name the token that is burned')
+    if (token.addresses.get(chain.name) === COIN_ADDRESS)
+      return problems.add(
         `${field}.token`,
         'is the native coin, whose supply and burns are not read; name a token with a contract',
       )
-    return toSource(toBurnAddresses(context, { ...mapped, to: burn.to ?? null }), {
-      from,
-      amount,
-      token: mapped.token.symbol,
-    })
+    const { to, ...source } = toBurnAddresses(context, { ...mapped, to: burn.to })
+    return {
+      ...source,
+      read(args) {
+        const receiver = to === undefined ? ZERO_ADDRESS : argument.address(args, to)
+        return {
+          kind: receiver === ZERO_ADDRESS ? 'burn' : 'transfer',
+          token: token.symbol,
+          account: argument.address(args, from),
+          amount: argument.amount(args, amount),
+          detail: null,
+          counted: true,
+        }
+      },
+    }
   },
 })
 
 interface MappedBurn extends MappedEvent {
-  readonly to: string | null
-}
-
-function toSource(
-  { to, ...mapped }: MappedBurn,
-  { from, amount, token }: { readonly from: string; readonly amount: string; token: string },
-): EventSource {
-  return {
-    ...mapped,
-    read(args) {
-      const receiver = to === null ? ZERO_ADDRESS : argument.address(args, to)
-      return {
-        kind: receiver === ZERO_ADDRESS ? 'burn' : 'transfer',
-        token,
-        account: argument.address(args, from),
-        amount: argument.amount(args, amount),
-        detail: null,
-        counted: true,
-      }
-    },
-  }
-}
-
-function requireOwnToken({ resolver, field }: MappingContext, mapped: MappedEvent): void {
-  const { token, chain, address } = mapped
-  const listed = resolver.tokenAt(chain, address)
-  if (token !== null && listed !== undefined && listed !== token)
-    resolver.problems.add(
-      `${field}.token`,
-      `is "${token.symbol}", but the contract at ${showAddress(address)} is ${listed.symbol}; correct one of them`,
-    )
+  readonly to: string | undefined
 }
 
 /**

@@ -5,6 +5,7 @@ import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
 import { column, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
+import { type Deployment, deploymentsOf } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { noteOverdrawn } from '#index/status.ts'
 import { HOLDERS } from '../dataset-names.ts'
@@ -30,7 +31,7 @@ import {
 import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
-  const deployments = deploymentsOf(ecosystem)
+  const deployments = deploymentsOf(ecosystem.tokens.filter(isTracked), ecosystem.chains)
   const byPlace = new Map(deployments.map((each) => [`${each.chainId}|${each.address}`, each]))
   const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
   const several = [...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : []))
@@ -60,21 +61,6 @@ interface Moves {
   readonly tokens: readonly Deployment[]
   /** Symbols of tokens on several chains. */
   readonly several: ReadonlySet<string>
-}
-
-interface Deployment {
-  readonly chainId: number
-  readonly address: Address
-  readonly symbol: string
-}
-
-function deploymentsOf({ tokens, chains }: Ecosystem): readonly Deployment[] {
-  return tokens.filter(isTracked).flatMap(({ symbol, addresses }) =>
-    chains.flatMap(({ id: chainId, name }) => {
-      const address = addresses.get(name)
-      return address === undefined ? [] : [{ chainId, address, symbol }]
-    }),
-  )
 }
 
 function readTransfer(
