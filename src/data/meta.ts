@@ -2,6 +2,7 @@ import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
 import { mapOf, named } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
+import { HOLDERS } from '#data/holders/tables.ts'
 import {
   type Ecosystem,
   notConfigured,
@@ -18,7 +19,6 @@ import {
   type UnknownFigure,
 } from '#index/status.ts'
 import type { Effective } from '#route.ts'
-import { HOLDERS } from './dataset-names.ts'
 
 /** How far the register is in one snapshot. */
 export interface RegisterState {

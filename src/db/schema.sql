@@ -488,16 +488,6 @@ create table price_points (
 );
 create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);
 create index price_points_of_chain on price_points (chain_id, block_number);
-create table price_days (
-  symbol text not null,
-  day_unix bigint not null,
-  chain_id bigint not null,
-  block_number bigint not null,
-  timestamp_unix bigint not null,
-  price text,
-  liquidity text,
-  primary key (symbol, day_unix)
-);
 create table price_hours (
   symbol text not null,
   hour_unix bigint not null,

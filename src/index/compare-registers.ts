@@ -41,7 +41,6 @@ const TABLES: Readonly<Record<string, Key>> = {
   holder_spans: { token: 'text', address: 'text', chain_id: 'bigint', from_unix: 'bigint' },
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
   price_points: { symbol: 'text', chain_id: 'bigint', block_number: 'bigint' },
-  price_days: { symbol: 'text', day_unix: 'bigint' },
   price_hours: { symbol: 'text', hour_unix: 'bigint' },
   anomalies: { ...logKey, dataset: 'text' },
 }

@@ -3,7 +3,6 @@ import { type Address, showAddress } from '#base/address.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
-import { DIVIDENDS, dividends } from '#data/dividends/kind.ts'
 import {
   accountOf,
   checkList,
@@ -28,7 +27,7 @@ import {
   usdOrNull,
 } from '#data/meta.ts'
 import { addressParameter } from '#data/parameters.ts'
-import { valueNow } from '#data/value-now.ts'
+import { valueNow } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, join, sql } from '#db/sql.ts'
 import {
@@ -42,6 +41,7 @@ import {
   totalOf,
 } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
+import { DIVIDENDS, dividends } from './kind.ts'
 
 const list: EventList = {
   kind: dividends,

@@ -2,13 +2,13 @@ import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import { startOfDay } from '#base/time.ts'
 import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
+import { HOLDERS } from '#data/holders/tables.ts'
 import { column, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import { type Deployment, deploymentsOf } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { noteOverdrawn } from '#index/status.ts'
-import { HOLDERS } from '../dataset-names.ts'
 import {
   type Balances,
   balanceAfter,

@@ -7,7 +7,7 @@ import { DAY_SECONDS, HOUR_SECONDS, startOfHour, unixNow } from '#base/time.ts'
 import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
-import { HOLDERS } from '#data/dataset-names.ts'
+import { HOLDERS } from '#data/holders/tables.ts'
 import {
   addressText,
   amountShape,

@@ -11,6 +11,8 @@ import { CLUSTERED } from '#db/migrate.ts'
  * `holder_spans`: ended periods of holding; most holders never left.
  * `holder_buckets`: holders gained and lost over all chains.
  */
+export const HOLDERS = 'holders'
+
 export const holdersTables: Tables = `
     create table balances (
       token text not null,

@@ -1,8 +1,5 @@
 import type { Address } from '#base/address.ts'
-import { allEnded } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
-import { DAY_SECONDS, startOfDay } from '#base/time.ts'
-import { PRICES } from '#data/dataset-names.ts'
 import type { BulkInsert } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import {
@@ -45,7 +42,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
     ),
   ]
   return {
-    name: PRICES,
+    name: 'prices',
     selectors: series.flatMap(({ source, ...pair }) =>
       topicsOf(source).map((topic0) => ({
         chainId: source.chain.id,
@@ -72,33 +69,33 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
 async function storePrices(change: Change, read: readonly PriceFact[]): Promise<void> {
   const facts = await ofNewestPhases(change, read)
   change.changes?.price(facts)
-  // The last fact of a block or day wins.
+  // The last fact of a block wins.
   const points = new Map(
     facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each] as const),
   )
-  const days = new Map(
-    facts.map((each) => [`${each.symbol}|${startOfDay(each.log.timestamp)}`, each]),
-  )
-  const { connection } = change
-  const ends = [...points.values()].map(({ symbol, price, liquidity, log }) => {
+  const ends = [...points.values()].map(({ symbol, price, liquidity, emitter, log }) => {
     const { chainId, blockNumber, timestamp: unix } = log
-    return { symbol, unix, chainId, blockNumber, price, liquidity }
+    return { symbol, unix, chainId, blockNumber, price, liquidity, emitter }
   })
-  await allEnded([
-    foldHours(change, ends),
-    connection.insert(
-      POINTS,
-      [...points.values()].map((fact) => [fact.symbol, ...pointValues(fact), fact.emitter]),
-    ),
-    connection.insert(
-      DAYS,
-      [...days.values()].map((fact) => [
-        fact.symbol,
-        startOfDay(fact.log.timestamp),
-        ...pointValues(fact),
-      ]),
-    ),
-  ])
+  await foldHours(change, ends)
+  const rows = ends.map(({ symbol, chainId, blockNumber, unix, price, liquidity, emitter }) => {
+    const values = [textOf(price), textOf(liquidity)]
+    return [symbol, chainId, blockNumber, unix, ...values, emitter]
+  })
+  await change.connection.insert(POINTS, rows)
+}
+
+const POINTS: BulkInsert = {
+  table: 'price_points',
+  columns: {
+    symbol: 'text',
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    timestamp_unix: 'bigint',
+    price: 'text',
+    liquidity: 'text',
+    emitter: 'text',
+  },
 }
 
 /** Only the aggregator of a feed that began to report last counts: an older one may report once more. */
@@ -126,35 +123,6 @@ async function ofNewestPhases(
   return kept
 }
 
-function pointValues({ log, price, liquidity }: PriceFact) {
-  const { chainId, blockNumber, timestamp } = log
-  return [chainId, blockNumber, timestamp, textOf(price), textOf(liquidity)] as const
-}
-
-const POINT = {
-  chain_id: 'bigint',
-  block_number: 'bigint',
-  timestamp_unix: 'bigint',
-  price: 'text',
-  liquidity: 'text',
-} as const
-
-const POINTS: BulkInsert = {
-  table: 'price_points',
-  columns: { symbol: 'text', ...POINT, emitter: 'text' },
-}
-
-const DAYS: BulkInsert = {
-  table: 'price_days',
-  columns: { symbol: 'text', day_unix: 'bigint', ...POINT },
-  conflict: `on conflict (symbol, day_unix) do update set
-    chain_id = excluded.chain_id, block_number = excluded.block_number,
-    timestamp_unix = excluded.timestamp_unix,
-    price = excluded.price, liquidity = excluded.liquidity
-    where (excluded.timestamp_unix, excluded.block_number)
-      >= (price_days.timestamp_unix, price_days.block_number)`,
-}
-
 async function removePrices(change: Change, ancestor: Position): Promise<void> {
   const removed = await change.connection.run(sql`
     delete from price_points
@@ -163,27 +131,8 @@ async function removePrices(change: Change, ancestor: Position): Promise<void> {
   for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
     const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
     change.changes?.unpriced.add(symbol)
-    await closeDaysAnew(change, symbol, startOfDay(fromUnix))
     await foldHoursAnew(change, symbol, fromUnix)
   }
-}
-
-/** Computes closes again from a day on. */
-async function closeDaysAnew(change: Change, symbol: string, dayUnix: number): Promise<void> {
-  await change.connection.run(
-    sql`delete from price_days where symbol = ${symbol} and day_unix >= ${dayUnix}`,
-  )
-  await change.connection.run(sql`
-    insert into price_days
-      (symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity)
-    select symbol, day_unix, chain_id, block_number, timestamp_unix, price, liquidity from (
-      select symbol, timestamp_unix - timestamp_unix % ${DAY_SECONDS} as day_unix, chain_id,
-        block_number, timestamp_unix, price, liquidity, row_number() over (
-          partition by timestamp_unix - timestamp_unix % ${DAY_SECONDS}
-          order by timestamp_unix desc, block_number desc
-        ) as place
-      from price_points where symbol = ${symbol} and timestamp_unix >= ${dayUnix}
-    ) as ranked where place = 1`)
 }
 
 /** The prices of a token from one of its pools or feeds. */

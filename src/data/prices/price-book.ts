@@ -3,13 +3,14 @@ import { showAddress } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import {
   chainPrices,
+  type MicroUsd,
   PRICE_DECIMALS,
   PRICE_ONE,
   type Price,
   parseDecimal,
   valueAt,
 } from '#base/money.ts'
-import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import { DAY_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import {
@@ -21,13 +22,13 @@ import {
   tokenOf,
 } from '#ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#index/events/fold-events.ts'
+import type { Sums } from '#index/events/sums.ts'
 import {
-  dayCloses,
   lastBefore,
   lastPoint,
-  lastUpTo,
   type PricePoint,
   pointsAround,
+  pointsOfDays,
   timeWeighted,
 } from './queries.ts'
 
@@ -125,10 +126,9 @@ interface Moment {
 }
 
 async function closesAt(connection: Connection, token: PricedToken, moments: readonly Moment[]) {
-  const units = moments.map(({ unix }) => unix)
-  const range = { fromUnix: startOfDay(units[0] ?? 0), untilUnix: startOfDay(units.at(-1) ?? 0) }
-  const points = await dayCloses(connection, token.symbol, range)
-  return lastUpTo(points, units).map((point, index) => withFixed(token, point, units[index] ?? 0))
+  const range = { fromUnix: moments[0]?.unix ?? 0, untilUnix: moments.at(-1)?.unix ?? 0 }
+  const points = await pointsOfDays(connection, token.symbol, range)
+  return moments.map(({ unix }) => withFixed(token, points.get(unix), unix))
 }
 
 function nameOf(source: PriceSource): string {
@@ -339,4 +339,41 @@ async function pointsIn(
     .sort((a, b) => a.unix - b.unix)
   const first = all.findLastIndex(({ unix }) => unix <= fromUnix)
   return all.slice(Math.max(0, first))
+}
+
+type Valued<S> = Omit<S, 'token'> & {
+  readonly token: PricedToken
+  readonly usdNow: MicroUsd | null
+}
+
+interface ValuedNow<S> {
+  readonly lines: readonly Valued<S>[]
+  /** Null if nothing has a price. */
+  readonly usdNow: MicroUsd | null
+  /** Events of tokens that have no price now. */
+  readonly unpricedNow: number
+}
+
+export async function valueNow<S extends Sums & { readonly token: string }>(
+  ctx: Pick<Context, 'ecosystem'>,
+  connection: Connection,
+  { asOfUnix, sums }: { readonly asOfUnix: number; readonly sums: readonly S[] },
+): Promise<ValuedNow<S>> {
+  const lines: Valued<S>[] = []
+  const worth: (MicroUsd | null)[] = []
+  for (const [symbol, group] of Map.groupBy(sums, (each) => each.token)) {
+    const token = ctx.ecosystem.tokens.find((each) => each.symbol === symbol)
+    if (token === undefined) continue
+    const price = await priceAt(ctx, connection, symbol, asOfUnix)
+    const value = (amount: bigint) => price && valueAt(amount, token.decimals, price)
+    for (const each of group) lines.push({ ...each, token, usdNow: value(each.amount) })
+    // Rounded once per token, so that the total does not depend on the lines.
+    worth.push(value(group.reduce((all, { amount }) => all + amount, 0n)))
+  }
+  const known = worth.filter((each) => each !== null)
+  return {
+    lines,
+    usdNow: known.length < 1 && worth.length > 0 ? null : known.reduce((a, b) => a + b, 0n),
+    unpricedNow: lines.reduce((all, { usdNow, events }) => all + (usdNow === null ? events : 0), 0),
+  }
 }

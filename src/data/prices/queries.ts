@@ -1,4 +1,5 @@
 import type { Price } from '#base/money.ts'
+import { DAY_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { EventMoment } from '#index/events/fold-events.ts'
@@ -94,31 +95,36 @@ export async function pointsAround(
   return before === undefined ? within : [before, ...within]
 }
 
-/** Closes of a range of days, after the last one before it. */
-export async function dayCloses(
+/** The last point up to each of these seconds, which are days apart, by that second. */
+export async function pointsOfDays(
   connection: Connection,
   symbol: string,
   range: { readonly fromUnix: number; readonly untilUnix: number },
-): Promise<readonly PricePoint[]> {
-  const before = await connection.run(sql`
-    select ${POINT} from price_days
-    where symbol = ${symbol} and day_unix < ${range.fromUnix}
-    order by day_unix desc limit 1`)
-  const within = await connection.run(sql`
-    select ${POINT} from price_days
-    where symbol = ${symbol} and day_unix >= ${range.fromUnix} and day_unix <= ${range.untilUnix}
-    order by day_unix`)
-  return [...before, ...within].map(toPoint)
+): Promise<ReadonlyMap<number, PricePoint>> {
+  const newest = sql`from price_points where symbol = ${symbol} and timestamp_unix <= unix
+    order by timestamp_unix desc, block_number desc limit 1`
+  const found = await connection.run(sql`
+    with recursive days (unix) as (
+      select cast(${range.fromUnix} as bigint)
+      union all select unix + ${DAY_SECONDS} from days where unix < ${range.untilUnix}
+    ), closes as (
+      select unix, (select chain_id ${newest}) as at_chain, (select block_number ${newest}) as at_block
+      from days
+    )
+    select unix, ${POINT} from closes
+    join price_points on symbol = ${symbol} and chain_id = at_chain and block_number = at_block`)
+  return new Map(found.map((row) => [column.integer(row, 'unix'), toPoint(row)]))
 }
 
-/** Undefined without a price. */
-export async function firstDay(
+/** The time of the first point; undefined without a price. */
+export async function firstPrice(
   connection: Connection,
   symbol: string,
 ): Promise<number | undefined> {
   const [row] = await connection.run(sql`
-    select day_unix from price_days where symbol = ${symbol} order by day_unix limit 1`)
-  return row && column.integer(row, 'day_unix')
+    select timestamp_unix from price_points where symbol = ${symbol}
+    order by timestamp_unix limit 1`)
+  return row && column.integer(row, 'timestamp_unix')
 }
 
 /** Returns the last of the ascending points at or before each ascending moment. */

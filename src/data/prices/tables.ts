@@ -4,7 +4,6 @@ import { CLUSTERED } from '#db/migrate.ts'
 /**
  * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
  * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote; `emitter` the aggregator of a feed.
- * `price_days`: the last point of each UTC day.
  * `price_hours`: the last point of each hour, and the highest and lowest with their liquidity, for 91 days.
  */
 export const pricesTables: Tables = `
@@ -20,16 +19,6 @@ export const pricesTables: Tables = `
     ) ${CLUSTERED};
     create index price_points_by_time on price_points (symbol, timestamp_unix, block_number);
     create index price_points_of_chain on price_points (chain_id, block_number);
-    create table price_days (
-      symbol text not null,
-      day_unix bigint not null,
-      chain_id bigint not null,
-      block_number bigint not null,
-      timestamp_unix bigint not null,
-      price text,
-      liquidity text,
-      primary key (symbol, day_unix)
-    ) ${CLUSTERED};
     create table price_hours (
       symbol text not null,
       hour_unix bigint not null,

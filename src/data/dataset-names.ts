@@ -1,2 +1,0 @@
-export const HOLDERS = 'holders'
-export const PRICES = 'prices'
