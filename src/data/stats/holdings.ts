@@ -4,8 +4,7 @@ import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { readBalanceAt } from '#data/holders/queries.ts'
 import { areHoldersKnown } from '#data/meta.ts'
-import { averagePrice, type UnknownPrice } from '#data/prices/price-book.ts'
-import type { Connection } from '#db/engine.ts'
+import { averagePrice } from '#data/prices/price-book.ts'
 import type { Chain, HoldingGate, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
 
@@ -34,26 +33,36 @@ interface HeldToken {
  * cannot move. No RPC call.
  */
 export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): Promise<Holdings> {
-  const { primary, secondary } = ctx.ecosystem
+  const { primary, secondary, chains, tokens: listed } = ctx.ecosystem
+  const { chain, averagePriceMinutes, depthBlocks } = gate
+  const unavailable = (message: string) => ({ kind: 'unavailable', message }) as const
   return ctx.register.snapshot(async (connection) => {
     const held = secondary === null ? [primary] : [primary, secondary]
-    const status = liveChain(ctx, await readIndexStatus(connection, ctx.ecosystem.chains), {
-      chain: gate.chain,
+    const status = liveChain(ctx, await readIndexStatus(connection, chains), {
+      chain,
       tokens: held,
     })
-    if (status === undefined)
-      return { kind: 'unavailable', message: `The index of ${gate.chain.name} is not up to date.` }
+    if (status === undefined) return unavailable(`The index of ${chain.name} is not up to date.`)
+    const untilUnix = status.blockTimeUnix
+    const window = { fromUnix: untilUnix - averagePriceMinutes * 60, untilUnix }
     const tokens: HeldToken[] = []
     let heldUsd = 0n
-    for (const token of held) {
-      const valued = await valueHeld(connection, { ctx, gate, status, wallet, token })
-      if ('gap' in valued)
-        return {
-          kind: 'unavailable',
-          message: `The price of ${token.symbol} is unknown (${valued.gap} of ${valued.symbol}).`,
-        }
-      tokens.push(valued.shown)
-      heldUsd += valued.value
+    for (const { symbol, decimals } of held) {
+      const average = await averagePrice(connection, listed, { symbol, window })
+      if ('gap' in average)
+        return unavailable(
+          `The price of ${symbol} is unknown (${average.gap} of ${average.symbol}).`,
+        )
+      const balance = await readBalanceAt(connection, {
+        token: symbol,
+        address: wallet,
+        chainId: chain.id,
+        blockNumber: status.blockNumber - depthBlocks,
+      })
+      const value = valueAt(balance, decimals, average.price)
+      const amount = formatDecimal(balance, decimals)
+      tokens.push({ symbol, amount, priceUsd: toUsdPrice(average.price), valueUsd: toUsd(value) })
+      heldUsd += value
     }
     return { kind: 'ready', heldUsd, tokens }
   })
@@ -63,50 +72,10 @@ export function readHoldings(ctx: Judged, gate: HoldingGate, wallet: Address): P
 export function liveChain(
   { clock }: Pick<Context, 'clock'>,
   index: IndexStatus | undefined,
-  of: {
-    readonly chain: Chain
-    readonly tokens: readonly PricedToken[]
-  },
+  of: { readonly chain: Chain; readonly tokens: readonly PricedToken[] },
 ): ChainStatus | undefined {
-  if (index === undefined) return undefined
-  if (!of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id))) return undefined
+  if (!index || !of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id)))
+    return undefined
   const status = index.chains.find((each) => each.chain.id === of.chain.id)
-  if (status === undefined) return undefined
-  return conditionOf(status, unixNow(clock)) === 'live' ? status : undefined
-}
-
-async function valueHeld(
-  connection: Connection,
-  input: {
-    readonly ctx: Judged
-    readonly gate: HoldingGate
-    readonly status: ChainStatus
-    readonly wallet: Address
-    readonly token: PricedToken
-  },
-): Promise<{ readonly value: MicroUsd; readonly shown: HeldToken } | UnknownPrice> {
-  const { ctx, gate, status, wallet, token } = input
-  const average = await averagePrice(connection, ctx.ecosystem.tokens, {
-    symbol: token.symbol,
-    window: {
-      fromUnix: status.blockTimeUnix - gate.averagePriceMinutes * 60,
-      untilUnix: status.blockTimeUnix,
-    },
-  })
-  if ('gap' in average) return average
-  const { price } = average
-  const balance = await readBalanceAt(connection, {
-    token: token.symbol,
-    address: wallet,
-    chainId: gate.chain.id,
-    blockNumber: status.blockNumber - gate.depthBlocks,
-  })
-  const value = valueAt(balance, token.decimals, price)
-  const shown = {
-    symbol: token.symbol,
-    amount: formatDecimal(balance, token.decimals),
-    priceUsd: toUsdPrice(price),
-    valueUsd: toUsd(value),
-  }
-  return { value, shown }
+  return status && conditionOf(status, unixNow(clock)) === 'live' ? status : undefined
 }
