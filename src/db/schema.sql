@@ -491,11 +491,6 @@ create index price_points_of_chain on price_points (chain_id, block_number);
 create table price_hours (
   symbol text not null,
   hour_unix bigint not null,
-  chain_id bigint not null,
-  block_number bigint not null,
-  timestamp_unix bigint not null,
-  price text,
-  liquidity text,
   high text,
   high_liquidity text,
   low text,

@@ -13,7 +13,7 @@ import {
 } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { compilePriceDecoder, topicsOf } from '#index/price-logs.ts'
-import { foldHours, foldHoursAnew, textOf } from './hours.ts'
+import { foldHours, foldHoursAnew } from './hours.ts'
 import { hasReported, lastEmitter } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
@@ -79,8 +79,8 @@ async function storePrices(change: Change, read: readonly PriceFact[]): Promise<
   })
   await foldHours(change, ends)
   const rows = ends.map(({ symbol, chainId, blockNumber, unix, price, liquidity, emitter }) => {
-    const values = [textOf(price), textOf(liquidity)]
-    return [symbol, chainId, blockNumber, unix, ...values, emitter]
+    const texts = [price, liquidity].map((value) => (value === null ? null : String(value)))
+    return [symbol, chainId, blockNumber, unix, ...texts, emitter]
   })
   await change.connection.insert(POINTS, rows)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { registerMigrations } from '#data/datasets.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { foldHours, hoursBetween } from './hours.ts'
+import { extremesFrom, foldHours } from './hours.ts'
 
 const onEach = eachEngine(startPostgres, registerMigrations)
 
@@ -17,11 +17,11 @@ onEach('an hour is the same however its blocks are committed', ({ engine }) =>
     await foldHours({ connection }, points('TOGETHER'))
     for (const each of points('APART')) await foldHours({ connection }, [each])
     for (const each of points('BACK').reverse()) await foldHours({ connection }, [each])
-    const hour = { fromUnix: 3_600, untilUnix: 3_600 }
-    const [together] = await hoursBetween(connection, 'TOGETHER', hour)
+    const extremes = async (symbol: string) =>
+      (await extremesFrom(connection, symbol, 3_600)).get(3_600)
+    const together = await extremes('TOGETHER')
     assert.deepEqual(together?.high, { price: 7n, liquidity: 1_000n })
     assert.deepEqual(together.low, together.high)
-    for (const symbol of ['APART', 'BACK'])
-      assert.deepEqual(await hoursBetween(connection, symbol, hour), [together])
+    for (const symbol of ['APART', 'BACK']) assert.deepEqual(await extremes(symbol), together)
   }),
 )

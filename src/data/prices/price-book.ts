@@ -28,7 +28,7 @@ import {
   lastPoint,
   type PricePoint,
   pointsAround,
-  pointsOfDays,
+  pointsEvery,
   timeWeighted,
 } from './queries.ts'
 
@@ -78,7 +78,8 @@ export async function dayPrices(
   days: readonly number[],
 ): Promise<readonly (Price | null)[]> {
   const moments = days.map((day) => ({ unix: day + DAY_SECONDS - 1 }))
-  const read = (token: PricedToken, at: readonly Moment[]) => closesAt(connection, token, at)
+  const read = (token: PricedToken, at: readonly Moment[]) =>
+    closesAt(connection, token, { moments: at, seconds: DAY_SECONDS })
   const quoted = await quoteAlongPath(tokens, symbol, { moments, read })
   return quoted.map(priceOrNull)
 }
@@ -125,9 +126,14 @@ interface Moment {
   readonly unix: number
 }
 
-async function closesAt(connection: Connection, token: PricedToken, moments: readonly Moment[]) {
-  const range = { fromUnix: moments[0]?.unix ?? 0, untilUnix: moments.at(-1)?.unix ?? 0 }
-  const points = await pointsOfDays(connection, token.symbol, range)
+/** The last points at ascending moments that are some of those so many seconds apart. */
+export async function closesAt(
+  connection: Connection,
+  token: PricedToken,
+  { moments, seconds }: { readonly moments: readonly Moment[]; readonly seconds: number },
+): Promise<readonly (SourcedPoint | undefined)[]> {
+  const range = { fromUnix: moments[0]?.unix ?? 0, untilUnix: moments.at(-1)?.unix ?? 0, seconds }
+  const points = await pointsEvery(connection, token.symbol, range)
   return moments.map(({ unix }) => withFixed(token, points.get(unix), unix))
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lastBefore, lastUpTo, timeWeighted } from './queries.ts'
+import { lastBefore, timeWeighted } from './queries.ts'
 
 const points = [
   { unix: 100, price: 5n },
@@ -9,21 +9,6 @@ const points = [
   { unix: 200, price: 8n },
   { unix: 300, price: 1n },
 ]
-
-test('a price holds from its point until the next; before the first there is none', () => {
-  const pricesUpTo = (moments: readonly number[]) =>
-    lastUpTo(points, moments).map((point) => point?.price)
-  assert.deepEqual(pricesUpTo([99, 100, 199, 200, 299, 300, 9_999]), [
-    undefined,
-    5n,
-    5n,
-    8n,
-    8n,
-    1n,
-    1n,
-  ])
-  assert.deepEqual(lastUpTo([], [1, 2]), [undefined, undefined])
-})
 
 test('an event has the price at the close of the block before it, and that of another chain before its second', () => {
   const on = (chainId: number, blockNumber: number, unix: number) => ({
@@ -82,7 +67,9 @@ test('an average equals the mean of the price of every second', () => {
         const sorted = list.toSorted((a, b) => a.unix - b.unix)
         const range = { fromUnix, untilUnix: fromUnix + seconds }
         const moments = Array.from({ length: seconds }, (_, index) => fromUnix + index)
-        const known = lastUpTo(sorted, moments).flatMap((each) => each?.price ?? [])
+        const known = moments.flatMap(
+          (moment) => sorted.findLast(({ unix }) => unix <= moment)?.price ?? [],
+        )
         if (known.length === 0) return
         const sum = known.reduce((total, price) => total + price, 0n)
         assert.equal(timeWeighted(sorted, range), sum / BigInt(known.length))

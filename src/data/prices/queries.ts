@@ -1,5 +1,4 @@
 import type { Price } from '#base/money.ts'
-import { DAY_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { EventMoment } from '#index/events/fold-events.ts'
@@ -14,9 +13,9 @@ export interface PricePoint {
   readonly liquidity: bigint | null
 }
 
-export const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
+const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
 
-export function toPoint(row: Row): PricePoint {
+function toPoint(row: Row): PricePoint {
   const integerOrNull = (name: string) => {
     const text = column.textOrNull(row, name)
     return text === null ? null : BigInt(text)
@@ -95,21 +94,21 @@ export async function pointsAround(
   return before === undefined ? within : [before, ...within]
 }
 
-/** The last point up to each of these seconds, which are days apart, by that second. */
-export async function pointsOfDays(
+/** The last point up to each second from `fromUnix` on, so many apart, by that second. */
+export async function pointsEvery(
   connection: Connection,
   symbol: string,
-  range: { readonly fromUnix: number; readonly untilUnix: number },
+  range: { readonly fromUnix: number; readonly untilUnix: number; readonly seconds: number },
 ): Promise<ReadonlyMap<number, PricePoint>> {
   const newest = sql`from price_points where symbol = ${symbol} and timestamp_unix <= unix
     order by timestamp_unix desc, block_number desc limit 1`
   const found = await connection.run(sql`
-    with recursive days (unix) as (
+    with recursive ends (unix) as (
       select cast(${range.fromUnix} as bigint)
-      union all select unix + ${DAY_SECONDS} from days where unix < ${range.untilUnix}
+      union all select unix + ${range.seconds} from ends where unix < ${range.untilUnix}
     ), closes as (
       select unix, (select chain_id ${newest}) as at_chain, (select block_number ${newest}) as at_block
-      from days
+      from ends
     )
     select unix, ${POINT} from closes
     join price_points on symbol = ${symbol} and chain_id = at_chain and block_number = at_block`)
@@ -125,23 +124,6 @@ export async function firstPrice(
     select timestamp_unix from price_points where symbol = ${symbol}
     order by timestamp_unix limit 1`)
   return row && column.integer(row, 'timestamp_unix')
-}
-
-/** Returns the last of the ascending points at or before each ascending moment. */
-export function lastUpTo<Point extends { readonly unix: number }>(
-  points: readonly Point[],
-  moments: readonly number[],
-): readonly (Point | undefined)[] {
-  let next = 0
-  let current: Point | undefined
-  return moments.map((moment) => {
-    for (let point = points[next]; point !== undefined && point.unix <= moment; ) {
-      current = point
-      next += 1
-      point = points[next]
-    }
-    return current
-  })
 }
 
 /**
