@@ -13,17 +13,17 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3301,
   base: 758,
   chain: 3518,
-  data: 5731,
+  data: 5533,
   db: 1775,
-  ecosystem: 3092,
+  ecosystem: 3002,
   entry: 756,
   feed: 1668,
-  index: 5172,
-  main: 1444,
-  ops: 4254,
+  index: 5169,
+  main: 1443,
+  ops: 4190,
   payments: 5583,
   site: 2065,
-  tests: 49225,
+  tests: 49212,
 }
 
 /** Folders that have more lines than their budget, or no budget. */

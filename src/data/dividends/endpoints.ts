@@ -3,6 +3,7 @@ import { type Address, showAddress } from '#base/address.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
+import { DIVIDENDS, dividends } from '#data/dividends/kind.ts'
 import {
   accountOf,
   checkList,
@@ -41,7 +42,6 @@ import {
   totalOf,
 } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
-import { DIVIDENDS, dividends } from './kind.ts'
 
 const list: EventList = {
   kind: dividends,
