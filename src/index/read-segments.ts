@@ -81,7 +81,9 @@ async function* readEach(
   const sides = others.map((each, index) => {
     const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
     const known = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
-    return new SideHistory(source.history({ from, to, filter: each, signal }), known.isWanted)
+    // An earlier filter brings these, so that each log is taken once.
+    const isKnown = known.isWanted
+    return { isKnown, history: new SideHistory(source.history({ from, to, filter: each, signal })) }
   })
   let segment = new OpenSegment(deps, input)
   let endedMs = clock()
@@ -91,8 +93,8 @@ async function* readEach(
       await segment.take(part, part.to)
       const isDue = segment.logs >= LOGS_MAX || clock() - endedMs >= COMMIT_EVERY_MS
       if (part.to < to && !isDue) continue
-      for (const side of sides)
-        for await (const more of side.upTo(part.to)) await segment.take(more, part.to)
+      for (const { history, isKnown } of sides)
+        for await (const more of history.upTo(part.to)) await segment.take(more, part.to, isKnown)
       signal.throwIfAborted()
       yield await segment.close(part.to)
       segment = new OpenSegment(deps, input)
@@ -100,7 +102,7 @@ async function* readEach(
     }
     if (lead === undefined) yield await segment.close(to)
   } finally {
-    await Promise.all(sides.map((side) => side.stop()))
+    await Promise.all(sides.map(({ history }) => history.stop()))
   }
 }
 
@@ -133,24 +135,34 @@ class OpenSegment {
     return this.#logs
   }
 
-  async take({ columns, end, host }: HistoryPart, to: number): Promise<void> {
+  async take(
+    { columns, end, host }: HistoryPart,
+    to: number,
+    isKnown: (columns: LogColumns, index: number) => boolean = () => false,
+  ): Promise<void> {
+    const isExact = (index: number) => this.#exact.isWanted(columns, index)
     await dateLogs(this.#deps.blockClock, {
       columns,
-      exact: (index) => this.#exact.isWanted(columns, index),
+      exact: (index) => this.#guard(host, () => isExact(index)),
       hoursFromUnix: this.#hoursFromUnix,
     })
     this.#end = { end, host }
     this.#logs += columns.count
     for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
       await setImmediate()
-      this.#read(columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count)), host)
+      const some = columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count))
+      this.#guard(host, () => {
+        for (let index = 0; index < some.count; index += 1)
+          if (isKnown(some, index)) some.pair[index] = NO_PAIR
+        for (const staged of this.#staged) staged.takeColumns(some)
+      })
     }
     this.#deps.onRead({ number: to, logs: columns.count })
   }
 
-  #read(columns: LogColumns, host: string): void {
+  #guard<T>(host: string, read: () => T): T {
     try {
-      for (const staged of this.#staged) staged.takeColumns(columns)
+      return read()
     } catch (error) {
       if (!(error instanceof RpcError || error instanceof RangeError)) throw error
       throw this.#lie(host, error.message)
@@ -178,35 +190,20 @@ class OpenSegment {
 /** Reads ahead, and delivers up to where the leading filter is. */
 class SideHistory {
   readonly #parts: AsyncIterator<HistoryPart>
-  readonly #isKnown: (columns: LogColumns, index: number) => boolean
   #part: HistoryPart | undefined
 
-  /** `isKnown`: an earlier filter brings the log, so that it is taken once. */
-  constructor(
-    parts: AsyncIterable<HistoryPart>,
-    isKnown: (columns: LogColumns, index: number) => boolean,
-  ) {
+  constructor(parts: AsyncIterable<HistoryPart>) {
     this.#parts = parts[Symbol.asyncIterator]()
-    this.#isKnown = isKnown
   }
 
   async *upTo(block: number): AsyncGenerator<HistoryPart> {
     for (;;) {
-      const part = this.#part ?? (await this.#read())
+      const part = this.#part ?? (await this.#parts.next()).value
       this.#part = part
       if (part === undefined || part.from > block) return
       this.#part = part.to > block ? cut(part, block + 1, part.to) : undefined
       yield part.to > block ? cut(part, part.from, block) : part
     }
-  }
-
-  async #read(): Promise<HistoryPart | undefined> {
-    const { done, value } = await this.#parts.next()
-    if (done === true) return undefined
-    const { columns } = value
-    for (let index = 0; index < columns.count; index += 1)
-      if (this.#isKnown(columns, index)) columns.pair[index] = NO_PAIR
-    return value
   }
 
   async stop(): Promise<void> {

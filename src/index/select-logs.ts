@@ -1,7 +1,6 @@
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
-import { type LogColumns, type PairTable, tailOf } from '#chain/columns/log-columns.ts'
-import { matches } from '#chain/follow.ts'
+import type { LogColumns, PairTable } from '#chain/columns/log-columns.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
 
@@ -21,43 +20,38 @@ interface LogSelection {
   isWanted(columns: LogColumns, index: number): boolean
 }
 
+type LogTest = (log: Log) => boolean
+
 export function selectLogs(selectors: readonly Selector[]): LogSelection {
   const wanted = Map.groupBy(selectors, keyOfSelector)
-  const selectorsFor = (chainId: number, pair: { readonly address: Address; topic0: string }) => {
+  const testOf = (chainId: number, pair: { readonly address: Address; topic0: string }) => {
     const ofAny = wanted.get(keyOf(chainId, { ...pair, address: ANY })) ?? []
     const found = ofAny.filter(({ found }) => found?.countsFrom(pair.address) !== undefined)
-    return [...(wanted.get(keyOf(chainId, pair)) ?? []), ...found]
+    return toTest([...(wanted.get(keyOf(chainId, pair)) ?? []), ...found])
   }
-  const wants = (log: Log) =>
-    selectorsFor(log.chainId, { address: log.address, topic0: log.topics[0] ?? '0x' }).some(
-      (each) =>
-        each.found?.counts(log.address, log.blockNumber) !== false &&
-        (each.arguments === undefined || matches(toFilter(each, log.address), log)),
-    )
-  const byTable = new WeakMap<PairTable, readonly ColumnTest[]>()
+  const byTable = new WeakMap<PairTable, readonly (LogTest | undefined)[]>()
   const testsOf = ({ table, chainId }: LogColumns) => {
-    const known = byTable.get(table)
-    if (known !== undefined) return known
-    const tests = table.pairs.map((each) => columnTest(selectorsFor(chainId, each), each.address))
-    byTable.set(table, tests)
-    return tests
+    const known = byTable.get(table) ?? table.pairs.map((pair) => testOf(chainId, pair))
+    byTable.set(table, known)
+    return known
   }
+  const isWanted = (columns: LogColumns, index: number) =>
+    testsOf(columns)[columns.pair[index] ?? 0]?.(columns.log(index)) === true
   return {
-    ofLogs: (logs) => logs.filter(wants),
+    ofLogs: (logs) =>
+      logs.filter((log) => {
+        const { chainId, address, topics } = log
+        return testOf(chainId, { address, topic0: topics[0] ?? '0x' })?.(log) === true
+      }),
     ofColumns(columns) {
-      const tests = testsOf(columns)
-      const { count, pair } = columns
       const picked: Log[] = []
-      for (let index = 0; index < count; index += 1)
-        if (tests[pair[index] ?? 0]?.(columns, index) === true) picked.push(columns.log(index))
+      for (let index = 0; index < columns.count; index += 1)
+        if (isWanted(columns, index)) picked.push(columns.log(index))
       return picked
     },
-    isWanted: (columns, index) =>
-      testsOf(columns)[columns.pair[index] ?? 0]?.(columns, index) === true,
+    isWanted,
   }
 }
-
-type ColumnTest = (columns: LogColumns, index: number) => boolean
 
 /** Stands for the contracts that were found. */
 const ANY = '*'
@@ -70,47 +64,16 @@ function keyOf(chainId: number, of: { readonly address: string; readonly topic0:
   return `${chainId}|${of.address}|${of.topic0}`
 }
 
-function columnTest(selectors: readonly Selector[], address: Address): ColumnTest {
-  if (selectors.length === 0) return () => false
-  const isAll = (each: Selector) => each.arguments === undefined && each.found === undefined
-  if (selectors.some(isAll)) return () => true
-  const filters = selectors.map((each) => [
-    ...(each.arguments ?? []).map(topicTest),
-    ...(each.found === undefined ? [] : [blockTest(each.found.countsFrom(address))]),
-  ])
-  // Runs for every transfer.
-  return (columns, index) => {
-    for (const tests of filters) if (meetsAll(tests, columns, index)) return true
-    return false
-  }
-}
-
-type TopicTest = (columns: LogColumns, index: number, topic: number) => boolean
-
-function meetsAll(tests: readonly TopicTest[], columns: LogColumns, index: number): boolean {
-  for (let topic = 0; topic < tests.length; topic += 1)
-    if (tests[topic]?.(columns, index, topic + 1) !== true) return false
-  return true
-}
-
-/** The tail decides most comparisons without a string. */
-function topicTest(values: readonly Hash[] | null): TopicTest {
-  if (values === null) return () => true
-  const wanted = new Set(values)
-  const tails = new Set(values.map(tailOf))
-  return (columns, index, topic) =>
-    tails.has(columns.topicTail(index, topic)) && wanted.has(columns.topic(index, topic))
-}
-
-function blockTest(from = Number.POSITIVE_INFINITY): TopicTest {
-  return (columns, index) => (columns.blockNumber[index] ?? 0) >= from
-}
-
-function toFilter(selector: Selector, address: Address): LogFilter {
-  return {
-    addresses: [address],
-    topics: [[selector.topic0], ...(selector.arguments ?? [])],
-  }
+/** Undefined without selectors. It runs for every transfer. */
+function toTest(selectors: readonly Selector[]): LogTest | undefined {
+  if (selectors.length === 0) return undefined
+  const tests = selectors.map(({ arguments: values = [], found }): LogTest => {
+    const sets = values.map((list) => (list === null ? null : new Set<string>(list)))
+    return ({ address, blockNumber, topics }) =>
+      found?.counts(address, blockNumber) !== false &&
+      sets.every((set, place) => set === null || set.has(topics[place + 1] ?? ''))
+  })
+  return (log) => tests.some((test) => test(log))
 }
 
 /**

@@ -47,6 +47,8 @@ export class LogColumns {
   readonly txIndex: Uint32Array<ArrayBuffer>
   readonly logIndex: Uint32Array<ArrayBuffer>
   readonly places: Uint32Array<ArrayBuffer>
+  /** Several readers take the same log. */
+  readonly #logs: Log[] = []
 
   constructor(chainId: number, table: PairTable, body: Buffer, filled?: FilledColumns) {
     this.chainId = chainId
@@ -88,12 +90,13 @@ export class LogColumns {
     return at === 0 ? '0x' : this.#hex(at, HASH_DIGITS)
   }
 
-  topicTail(index: number, topic: number): number {
-    const at = this.place(index, PLACE.topic1 + topic - 1)
-    return at === 0 ? 0 : readWord(this.body, at + HASH_DIGITS - TAIL_DIGITS) | 0
+  log(index: number): Log {
+    const log = this.#logs[index] ?? this.#read(index)
+    this.#logs[index] = log
+    return log
   }
 
-  log(index: number): Log {
+  #read(index: number): Log {
     const pair = this.table.pairs[this.pair[index] ?? 0]
     if (pair === undefined) throw new RangeError(`there is no log ${index}`)
     const topics: Hash[] = [pair.topic0]
@@ -123,13 +126,6 @@ export class LogColumns {
 }
 
 const HEX = /^[0-9a-f]*$/
-
-const TAIL_DIGITS = 8
-
-/** Returns the last 32 bits, signed: V8 never boxes it. */
-export function tailOf(topic: Hash): number {
-  return Number(`0x${topic.slice(-TAIL_DIGITS)}`) | 0
-}
 
 export const HASH_DIGITS = 64
 
