@@ -4,6 +4,7 @@ import type { Log } from '#base/chain.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
+import { priceKinds } from '#ecosystem/price-kinds.ts'
 import type { AskView, ContractPrice, PricePair } from '#ecosystem/priced-token.ts'
 import { callView } from './call-view.ts'
 import { compileWordDecoder } from './decode-event.ts'
@@ -48,6 +49,7 @@ export function compilePriceDecoder({ events }: Pick<ContractPrice, 'events'>) {
   }
 }
 
+/** Besides those of prices. */
 const COMMON = [
   'Transfer(address,address,uint256)',
   'Approval(address,address,uint256)',
@@ -59,21 +61,10 @@ const COMMON = [
   'TokensBurned(address,uint256)',
   'Mint(address,uint256)',
   'Deposit(address,uint256)',
-  'Deposit(address,address,uint256,uint256)',
   'Withdrawal(address,uint256)',
-  'Withdraw(address,address,address,uint256,uint256)',
   'PairCreated(address,address,address,uint256)',
   'PoolCreated(address,address,uint24,int24,address)',
   'Swap(address,uint256,uint256,uint256,uint256,address)',
-  'Swap(address,address,int256,int256,uint160,uint128,int24)',
-  'Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)',
-  'Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)',
-  'Sync(uint112,uint112)',
-  'Sync(uint256,uint256)',
-  'TokenExchange(address,int128,uint256,int128,uint256)',
-  'TokenExchange(address,uint256,uint256,uint256,uint256)',
-  'TokenExchange(address,uint256,uint256,uint256,uint256,uint256,uint256)',
-  'AnswerUpdated(int256,uint256,uint256)',
   'Claimed(address,uint256)',
   'Claim(address,uint256)',
   'RewardPaid(address,uint256)',
@@ -92,9 +83,20 @@ const COMMON = [
   'Initialized(uint64)',
 ] as const
 
+const known = [
+  ...priceKinds.flatMap(({ events }) => events),
+  ...COMMON.map((each) => from(`event ${each}`)),
+]
+
+const names: ReadonlyMap<string, string> = new Map(
+  known.map((event) => [
+    getSelector(event),
+    `${event.name}(${event.inputs.map(({ type }) => type).join(',')})`,
+  ]),
+)
+
 function nameOfTopic(topic0: string): string {
-  const known = COMMON.find((event) => getSelector(from(`event ${event}`)) === topic0)
-  return known ?? topic0
+  return names.get(topic0) ?? topic0
 }
 
 /** Events by name, the most frequent first. */

@@ -1,7 +1,5 @@
 import { decodeResult, encodeData, from } from 'ox/AbiFunction'
-import { encode, from as parametersFrom } from 'ox/AbiParameters'
-import { keccak256 } from 'ox/Hash'
-import { fromString } from 'ox/Hex'
+import { domainSeparator } from 'ox/TypedData'
 import { type Address, type Hash, showAddress } from '#base/address.ts'
 import { COIN_ADDRESS, isTracked } from '#base/token.ts'
 import type { BlockTag, ChainSource } from '#chain/chain-source.ts'
@@ -85,7 +83,7 @@ async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): P
   } catch (error) {
     throw new ProofError(
       `chains[${index}].proofs`,
-      `no node of ${chain.name} proves its logs (${error instanceof Error ? error.message : error}); use a node that serves receipts, or write "deposits"`,
+      `no node of ${chain.name} proves its logs (${messageOf(error)}); use a node that serves receipts, or write "deposits"`,
     )
   }
 }
@@ -219,8 +217,7 @@ function isHash(value: unknown): value is Hash {
 async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
   const field = 'payment.domain'
   const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })
-  const expected = separatorOf(domain, { chainId: chain.id, asset })
-  if (found === expected) return
+  if (found === separatorOf(domain, chain.id, asset)) return
   const own = isHash(found) ? await findDomain(sourceOf(chain), asset, found) : undefined
   const remedy = own
     ? `write name ${JSON.stringify(own.name)}, version ${JSON.stringify(own.version)}`
@@ -268,63 +265,41 @@ export async function proveStartBlocks(
   sourceOf: (chain: Chain) => ChainSource,
 ): Promise<ReadonlyMap<string, string>> {
   const unproven = new Map<string, string>()
-  const errors: ProofError[] = []
   const checks = ecosystem.chains.flatMap((chain, index) =>
     ecosystem.tokens.filter(isTracked).map(async ({ symbol, addresses }) => {
       const address = addresses.get(chain.name)
       if (address === undefined || chain.startBlock === 0) return
       const supplyAt = (block: number) => readSupply(sourceOf(chain), address, block)
-      const verdict = await judgeStart(supplyAt, chain.startBlock)
-      if (verdict.kind === 'unknown') unproven.set(chain.name, verdict.reason)
-      if (verdict.kind === 'late')
-        errors.push(new ProofError(`chains[${index}].startBlock`, describe(symbol, chain, verdict)))
+      const before = await supplyAt(chain.startBlock - 1).catch(messageOf)
+      if (typeof before === 'string') unproven.set(chain.name, before)
+      else if (before > 0n)
+        throw new ProofError(
+          `chains[${index}].startBlock`,
+          `${chain.startBlock} is too late: ${symbol} on ${chain.name} had a supply before it, whose transfers would be missing; ${await blockToWrite(supplyAt, chain.startBlock - 1)}`,
+        )
     }),
   )
-  await Promise.all(checks)
-  if (errors.length > 0) throw ProofError.join(errors)
+  requireProven(await Promise.allSettled(checks))
   return unproven
 }
 
-type Verdict =
-  | { readonly kind: 'early' }
-  /** The first block with a supply, as far back as the node's state goes. */
-  | { readonly kind: 'late'; readonly firstBlock: number }
-  | { readonly kind: 'late'; readonly reason: string }
-  | { readonly kind: 'unknown'; readonly reason: string }
-
-/** Bisects to the first block with a supply. */
-async function judgeStart(
+/** Bisects to the first block with a supply, as far back as the node's state goes. */
+async function blockToWrite(
   supplyAt: (block: number) => Promise<bigint>,
-  startBlock: number,
-): Promise<Verdict> {
-  let high = startBlock - 1
+  supplied: number,
+): Promise<string> {
+  let low = -1
+  let high = supplied
   try {
-    if ((await supplyAt(high)) === 0n) return { kind: 'early' }
-  } catch (error) {
-    return { kind: 'unknown', reason: messageOf(error) }
-  }
-  try {
-    let low = -1
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
       if ((await supplyAt(middle)) === 0n) low = middle
       else high = middle
     }
-    return { kind: 'late', firstBlock: high }
+    return `write ${high} or an earlier block`
   } catch (error) {
-    return { kind: 'late', reason: messageOf(error) }
+    return `write the block of the token's deployment (the node keeps no state old enough to find it: ${messageOf(error)})`
   }
-}
-
-function describe(
-  symbol: string,
-  { name, startBlock }: Chain,
-  verdict: Extract<Verdict, { kind: 'late' }>,
-): string {
-  const wrong = `${startBlock} is too late: ${symbol} on ${name} had a supply before it, whose transfers would be missing`
-  return 'firstBlock' in verdict
-    ? `${wrong}; write ${verdict.firstBlock} or an earlier block`
-    : `${wrong}; write the block of the token's deployment (the node keeps no state old enough to find it: ${verdict.reason})`
 }
 
 function messageOf(error: unknown): string {
@@ -336,22 +311,8 @@ export interface TokenDomain {
   readonly version: string
 }
 
-const DOMAIN_TYPE =
-  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
-
-function separatorOf(
-  { name, version }: TokenDomain,
-  place: { readonly chainId: number; readonly asset: Address },
-): string {
-  return keccak256(
-    encode(parametersFrom('bytes32, bytes32, bytes32, uint256, address'), [
-      keccak256(fromString(DOMAIN_TYPE)),
-      keccak256(fromString(name)),
-      keccak256(fromString(version)),
-      BigInt(place.chainId),
-      place.asset,
-    ]),
-  )
+function separatorOf(domain: TokenDomain, chainId: number, asset: Address): string {
+  return domainSeparator({ ...domain, chainId, verifyingContract: asset })
 }
 
 /** Versions to try for tokens without `version()`. */
@@ -367,10 +328,9 @@ export async function findDomain(
     readText(source, asset, 'version'),
   ])
   if (name === undefined) return undefined
-  const place = { chainId: source.chainId, asset }
   return [version, ...USUAL_VERSIONS]
     .flatMap((each) => (each === undefined ? [] : [{ name, version: each }]))
-    .find((domain) => separatorOf(domain, place) === separator)
+    .find((domain) => separatorOf(domain, source.chainId, asset) === separator)
 }
 
 async function readText(source: ChainSource, asset: Address, name: 'name' | 'version') {
