@@ -17,8 +17,8 @@ import {
   selectorsOf,
 } from '../decode-event.ts'
 import { foldEvents, valuesOf } from './fold-events.ts'
-import { LIST_COLUMNS } from './list-events.ts'
-import { type Contribution, type EventFact, negated, readContribution } from './sums.ts'
+import { LIST_COLUMNS, toListed } from './list-events.ts'
+import type { EventFact } from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
@@ -86,10 +86,10 @@ export async function storeValued(
   const { dataset, facts, values } = input
   const rows = facts.map((fact, index) => toRow(dataset, fact, values[index]))
   const counted = facts.flatMap((fact, index) =>
-    fact.counted ? [toContribution(fact, values[index] ?? null)] : [],
+    fact.counted ? [{ ...fact, ...fact.log, usd: values[index] ?? null }] : [],
   )
   await connection.insert(EVENTS, rows)
-  await foldEvents(connection, dataset, counted)
+  await foldEvents(connection, dataset, counted, 1n)
 }
 
 const EVENTS: BulkInsert = {
@@ -138,16 +138,6 @@ function toRow(
   ]
 }
 
-function toContribution(fact: EventFact, usd: MicroUsd | null): Contribution {
-  return {
-    chainId: fact.log.chainId,
-    token: fact.token,
-    account: fact.account,
-    timestamp: fact.log.timestamp,
-    sums: { amount: fact.amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 },
-  }
-}
-
 export async function revertEvents(
   change: Change,
   dataset: string,
@@ -159,10 +149,8 @@ export async function revertEvents(
     where dataset = ${dataset} and chain_id = ${chainId} and block_number > ${ancestor.number}
     returning ${LIST_COLUMNS}, counted`)
   change.changes?.remove(dataset, removed)
-  const contributions = removed
-    .filter((row) => column.flag(row, 'counted'))
-    .map((row) => ({ ...readContribution(row), sums: negated(readContribution(row).sums) }))
-  await foldEvents(connection, dataset, contributions)
+  const counted = removed.filter((row) => column.flag(row, 'counted')).map(toListed)
+  await foldEvents(connection, dataset, counted, -1n)
 }
 
 /** A row that a mapping makes of a log. */

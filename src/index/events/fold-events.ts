@@ -9,21 +9,29 @@ import { inKeys, typedValues } from '#db/typed-values.ts'
 import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
 import { readFinalTimes } from '../positions.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import { type Contribution, readContribution, type Sums, TOTAL } from './sums.ts'
+import { sumsOf, TOTAL } from './sums.ts'
 
 /** Datasets whose events are summed by account too. */
 const BY_ACCOUNT = new Set<string>(
   eventKinds.flatMap(({ dataset, byAccount }) => (byAccount ? [dataset] : [])),
 )
 
-/** Sums commute: a negated contribution is its exact inverse. The events are stored or deleted before. */
+type FoldedEvent = Pick<
+  ListedEvent,
+  'token' | 'account' | 'chainId' | 'timestamp' | 'amount' | 'usd'
+>
+
+type Sign = 1n | -1n
+
+/** Sums commute: with the sign -1 it is its exact inverse. The events are stored or deleted before. */
 export async function foldEvents(
   connection: Connection,
   dataset: string,
-  contributions: readonly Contribution[],
+  events: readonly FoldedEvent[],
+  sign: Sign,
 ): Promise<void> {
-  await foldSums(connection, EVENT_BUCKETS, bucketsOf(dataset, contributions))
-  if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, contributions)
+  await foldSums(connection, EVENT_BUCKETS, bucketsOf(dataset, events, sign))
+  if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, events, sign)
 }
 
 const SUMS = { amount: 'text', usd: 'text', events: 'bigint', priced: 'bigint' } as const
@@ -40,17 +48,23 @@ const EVENT_BUCKETS: SumTable = {
   sums: SUMS,
 }
 
-function* bucketsOf(dataset: string, contributions: readonly Contribution[]): Iterable<Addition> {
-  for (const { token, chainId, timestamp, sums } of contributions) {
-    const added = listOf(sums)
-    yield { key: [dataset, token, chainId, 'hour', startOfHour(timestamp)], sums: added }
-    yield { key: [dataset, token, chainId, 'day', startOfDay(timestamp)], sums: added }
-    yield { key: [dataset, token, chainId, 'total', TOTAL], sums: added }
+function* bucketsOf(
+  dataset: string,
+  events: readonly FoldedEvent[],
+  sign: Sign,
+): Iterable<Addition> {
+  for (const event of events) {
+    const { token, chainId, timestamp } = event
+    const sums = additionsOf(event, sign)
+    yield { key: [dataset, token, chainId, 'hour', startOfHour(timestamp)], sums }
+    yield { key: [dataset, token, chainId, 'day', startOfDay(timestamp)], sums }
+    yield { key: [dataset, token, chainId, 'total', TOTAL], sums }
   }
 }
 
-function listOf({ amount, usd, events, priced }: Sums): readonly bigint[] {
-  return [amount, usd, BigInt(events), BigInt(priced)]
+function additionsOf(event: FoldedEvent, sign: Sign): readonly bigint[] {
+  const { amount, usd, events, priced } = sumsOf(event)
+  return [amount * sign, usd * sign, BigInt(events) * sign, BigInt(priced) * sign]
 }
 
 const ACCOUNT_SUMS: SumTable = {
@@ -68,10 +82,13 @@ const ACCOUNT_COUNTS: SumTable = {
 async function foldAccounts(
   connection: Connection,
   dataset: string,
-  contributions: readonly Contribution[],
+  events: readonly FoldedEvent[],
+  sign: Sign,
 ): Promise<void> {
-  const additions = contributions.flatMap(({ token, account, sums }) =>
-    account === null ? [] : [{ key: [dataset, account, token], sums: listOf(sums) }],
+  const additions = events.flatMap((event) =>
+    event.account === null
+      ? []
+      : [{ key: [dataset, event.account, event.token], sums: additionsOf(event, sign) }],
   )
   const keys = [...new Map(additions.map(({ key }) => [key.join('|'), key])).values()].sort()
   const accounts = [...new Set(keys.map(([, account = '']) => account))]
@@ -246,11 +263,10 @@ async function valuePending(
   for (const { row, usd } of known) changes.value(row, usd)
   const counted = known.filter(({ row }) => column.flag(row, 'counted'))
   for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset'))) {
-    const contributions = group.map(({ row, usd }) => ({
-      ...readContribution(row),
-      sums: { amount: 0n, usd, events: 0, priced: 1 },
-    }))
-    await foldEvents(change.connection, dataset, contributions)
+    const before = group.map(({ row }) => toListed(row))
+    const after = group.map(({ row, usd }) => ({ ...toListed(row), usd }))
+    await foldEvents(change.connection, dataset, before, -1n)
+    await foldEvents(change.connection, dataset, after, 1n)
   }
 }
 

@@ -1,10 +1,10 @@
-import type { Address } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, empty, join, type Row, sql } from '#db/sql.ts'
 import type { EventReading } from '#ecosystem/event-source.ts'
+import type { ListedEvent } from './list-events.ts'
 
 export interface EventFact extends EventReading {
   readonly log: Pick<
@@ -37,16 +37,17 @@ export function addSums(a: Sums, b: Sums): Sums {
 }
 
 export function takeSums(sums: Sums, some: Sums): Sums {
-  return addSums(sums, negated(some))
+  return {
+    amount: sums.amount - some.amount,
+    usd: sums.usd - some.usd,
+    events: sums.events - some.events,
+    priced: sums.priced - some.priced,
+  }
 }
 
-export function negated(sums: Sums): Sums {
-  return {
-    amount: -sums.amount,
-    usd: -sums.usd,
-    events: -sums.events,
-    priced: -sums.priced,
-  }
+/** What one event adds. */
+export function sumsOf({ amount, usd }: Pick<ListedEvent, 'amount' | 'usd'>): Sums {
+  return { amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 }
 }
 
 export function readSums(row: Row): Sums {
@@ -55,30 +56,6 @@ export function readSums(row: Row): Sums {
     usd: column.bigint(row, 'usd'),
     events: column.integer(row, 'events'),
     priced: column.integer(row, 'priced'),
-  }
-}
-
-export interface Contribution {
-  readonly chainId: number
-  readonly token: string
-  readonly account: Address | null
-  readonly timestamp: number
-  readonly sums: Sums
-}
-
-export function readContribution(row: Row): Contribution {
-  const usd = column.bigintOrNull(row, 'usd')
-  return {
-    chainId: column.integer(row, 'chain_id'),
-    token: column.text(row, 'token'),
-    account: row.account === null ? null : column.hex(row, 'account'),
-    timestamp: column.integer(row, 'timestamp_unix'),
-    sums: {
-      amount: column.bigint(row, 'amount'),
-      usd: usd ?? 0n,
-      events: 1,
-      priced: usd === null ? 0 : 1,
-    },
   }
 }
 
@@ -151,7 +128,7 @@ const DAYS = -1
 async function sumBroken(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
   const broken = windows.map(
     ({ startUnix, firstHour }, place) => sql`
-      select cast(${place} as integer) as place, chain_id, token, account, timestamp_unix, amount, usd from events
+      select cast(${place} as integer) as place, chain_id, token, amount, usd from events
       where dataset = ${dataset} and counted = 1
         and timestamp_unix >= ${startUnix} and timestamp_unix < ${firstHour}`,
   )
@@ -160,7 +137,7 @@ async function sumBroken(connection: Connection, { dataset, windows }: Asked): P
     addUp(
       found
         .filter((row) => column.integer(row, 'place') === place)
-        .map((row) => ({ ...labels(row), ...readContribution(row).sums })),
+        .map((row) => ({ ...labels(row), ...sumsOf(amountsOf(row)) })),
     ),
   )
 }
@@ -191,6 +168,10 @@ export function unpricedOf({ events, priced }: Pick<Sums, 'events' | 'priced'>):
 
 export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
+}
+
+function amountsOf(row: Row) {
+  return { amount: column.bigint(row, 'amount'), usd: column.bigintOrNull(row, 'usd') }
 }
 
 function labels(row: Row) {
