@@ -2,101 +2,67 @@ import { createMPT } from '@ethereumjs/mpt'
 import { keccak256 } from 'ox/Hash'
 import { toBytes } from 'ox/Hex'
 import { fromHex } from 'ox/Rlp'
-import type { Static } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockHeader } from '#base/chain.ts'
 import type { SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
-const text = (pattern: string) => ({ type: 'string', pattern }) as const
+const text = (pattern: string) => Type.String({ pattern })
 
 const quantity = text('^0x[0-9a-fA-F]{1,14}$')
 const bigQuantity = text('^0x[0-9a-fA-F]{1,64}$')
 const hash = text('^0x[0-9a-fA-F]{64}$')
+const address = text('^0x[0-9a-fA-F]{40}$')
 const bytes = text('^0x([0-9a-fA-F]{2})*$')
+const logsBloom = text('^0x[0-9a-fA-F]{512}$')
+const topics = Type.Array(hash, { maxItems: 4 })
 
-const nullable = <const Schema>(schema: Schema) => ({ anyOf: [schema, { type: 'null' }] }) as const
+const optional = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]))
 
-const checkBlock = Compile({
-  type: 'object',
-  required: ['number', 'hash', 'parentHash', 'timestamp', 'logsBloom'],
-  properties: {
+const rpcLog = Type.Object({
+  address,
+  topics,
+  data: bytes,
+  blockNumber: quantity,
+  blockHash: hash,
+  transactionHash: hash,
+  transactionIndex: quantity,
+  logIndex: quantity,
+  // Some servers send a number.
+  blockTimestamp: optional(Type.Union([quantity, Type.Integer({ minimum: 0 })])),
+  removed: Type.Optional(Type.Boolean()),
+})
+
+const provableReceipt = Type.Object({
+  transactionHash: hash,
+  transactionIndex: quantity,
+  cumulativeGasUsed: quantity,
+  type: optional(quantity),
+  status: optional(quantity),
+  root: optional(hash),
+  depositNonce: optional(quantity),
+  depositReceiptVersion: optional(quantity),
+  baseFee: optional(bigQuantity),
+  logsBloom,
+  logs: Type.Array(Type.Object({ address, topics, data: bytes, logIndex: optional(quantity) })),
+})
+
+const checkBlock = Compile(
+  Type.Object({
     number: quantity,
     hash,
     parentHash: hash,
     timestamp: quantity,
-    logsBloom: text('^0x[0-9a-fA-F]{512}$'),
-  },
-})
-
-const rpcLog = {
-  type: 'object',
-  required: [
-    'address',
-    'topics',
-    'data',
-    'blockNumber',
-    'blockHash',
-    'transactionHash',
-    'transactionIndex',
-    'logIndex',
-  ],
-  properties: {
-    address: text('^0x[0-9a-fA-F]{40}$'),
-    topics: { type: 'array', items: hash, maxItems: 4 },
-    data: bytes,
-    blockNumber: quantity,
-    blockHash: hash,
-    transactionHash: hash,
-    transactionIndex: quantity,
-    logIndex: quantity,
-    // Some servers send a number.
-    blockTimestamp: { anyOf: [quantity, { type: 'integer', minimum: 0 }, { type: 'null' }] },
-    removed: { type: 'boolean' },
-  },
-} as const
-
-const rpcReceipt = {
-  type: 'object',
-  required: ['logs'],
-  properties: { logs: { type: 'array', items: rpcLog } },
-} as const
-
-const rpcProvableReceipt = {
-  type: 'object',
-  required: ['cumulativeGasUsed', 'logsBloom', 'logs', 'transactionHash', 'transactionIndex'],
-  properties: {
-    transactionHash: hash,
-    transactionIndex: quantity,
-    cumulativeGasUsed: quantity,
-    type: nullable(quantity),
-    status: nullable(quantity),
-    root: nullable(hash),
-    depositNonce: nullable(quantity),
-    depositReceiptVersion: nullable(quantity),
-    baseFee: nullable(bigQuantity),
-    logsBloom: text('^0x[0-9a-fA-F]{512}$'),
-    logs: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['address', 'topics', 'data'],
-        properties: {
-          address: text('^0x[0-9a-fA-F]{40}$'),
-          topics: { type: 'array', items: hash, maxItems: 4 },
-          data: bytes,
-          logIndex: nullable(quantity),
-        },
-      },
-    },
-  },
-} as const
-
-const checkLogs = Compile({ type: 'array', items: rpcLog })
-const checkProvableReceipts = Compile({ type: 'array', items: rpcProvableReceipt })
-const checkHashes = Compile({ type: 'array', items: hash })
-const checkReceipts = Compile({ type: 'array', items: rpcReceipt })
+    logsBloom,
+  }),
+)
+const checkLogs = Compile(Type.Array(rpcLog))
+const checkProvableReceipts = Compile(Type.Array(provableReceipt))
+const checkHashes = Compile(Type.Array(hash))
+const checkReceipts = Compile(Type.Array(Type.Object({ logs: Type.Array(rpcLog) })))
 const checkBytes = Compile(bytes)
 const checkQuantity = Compile(quantity)
 

@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/schema'
+import { isObject } from '#base/json.ts'
 import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
@@ -319,26 +319,18 @@ const KEY_MAX = 40
 
 const OTHER_MAX = 40
 
-const checkEnvelope = Compile({
-  type: 'object',
-  required: ['result'],
-  properties: { id: {}, result: { type: 'array', items: {} } },
-})
-
 /** Unknown shapes are parsed as JSON, validated, sorted and scanned again. */
 export function readLogsAnswer(input: {
   readonly id: number
   readonly chainId: number
   readonly table: PairTable
-  readonly body: Uint8Array
+  readonly body: Buffer
   readonly from: number
   readonly to: number
 }): LogColumns {
   const { id, chainId, table, body, from, to } = input
-  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const columns =
-    scanLogs(chainId, table, buffer) ?? scanLogs(chainId, table, inPlainForm(buffer, id, chainId))
-  if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
+    scanLogs(chainId, table, body) ?? columnsOf(chainId, table, parseAnswer(body, id, chainId))
   const first = columns.blockNumber[0] ?? from
   const last = columns.blockNumber[columns.count - 1] ?? to
   if (columns.count > 0 && (first < from || last > to))
@@ -346,26 +338,24 @@ export function readLogsAnswer(input: {
   return columns
 }
 
-/** As if a node had sent them. The body is none of Node's pool, so that it may go to another thread. */
+/** As if a node had sent them. */
 export function columnsOf(
   chainId: number,
   table: PairTable,
   logs: readonly SourceLog[],
 ): LogColumns {
   const text = JSON.stringify({ result: logs.map(toWire) })
-  const body = Buffer.alloc(text.length, text, 'latin1')
-  const columns = scanLogs(chainId, table, body)
+  const columns = scanLogs(chainId, table, Buffer.from(text, 'latin1'))
   if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
   return columns
 }
 
-function inPlainForm(body: Buffer, id: number, chainId: number): Buffer {
-  const answer = parseJson(body)
-  const answers: readonly unknown[] = Array.isArray(answer) ? answer : [answer]
-  const envelope = answers.find((each) => checkEnvelope.Check(each) && each.id === id)
-  if (!checkEnvelope.Check(envelope)) throw new RpcError('the answer has no list of logs')
-  const logs = parseLogs(envelope.result, chainId)
-  return Buffer.from(JSON.stringify({ result: logs.map(toWire) }), 'latin1')
+function parseAnswer(body: Buffer, id: number, chainId: number): readonly SourceLog[] {
+  const answers = [parseJson(body)].flat()
+  const envelope = answers.find((each) => isObject(each) && each.id === id)
+  if (!isObject(envelope) || !Array.isArray(envelope.result))
+    throw new RpcError('the answer has no list of logs')
+  return parseLogs(envelope.result, chainId)
 }
 
 function parseJson(body: Buffer): unknown {

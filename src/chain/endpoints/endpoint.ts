@@ -1,10 +1,8 @@
 import { fromNumber } from 'ox/Hex'
 import { allEnded } from '#base/async.ts'
-import type { BlockRef } from '#base/chain.ts'
-import type { EndpointState, EndpointStatus } from '../chain-source.ts'
-import { type LogColumns, PairTable } from '../columns/log-columns.ts'
+import type { EndpointState, EndpointStatus, HistoryPart, HistoryRequest } from '../chain-source.ts'
+import { PairTable } from '../columns/log-columns.ts'
 import { columnsOf, readLogsAnswer } from '../columns/scan-logs.ts'
-import type { LogFilter } from '../log-filter.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-error.ts'
 import { type CallSource, callSource, type RpcCall, rangeFilter } from './call-source.ts'
@@ -25,18 +23,8 @@ interface EndpointDeps {
   onEvent(event: EndpointEvent): void
 }
 
-interface RangeRequest {
-  readonly filter: LogFilter
-  readonly from: number
-  readonly to: number
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface FetchedLogs {
-  readonly columns: LogColumns
-  /** The end as the answering node knows it. */
-  readonly end: BlockRef
-}
+/** With the end as this node knows it. */
+type FetchedLogs = Pick<HistoryPart, 'columns' | 'end'>
 
 type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 
@@ -118,7 +106,7 @@ export class Endpoint {
     }
   }
 
-  async history(ask: RangeRequest): Promise<FetchedLogs> {
+  async history(ask: HistoryRequest): Promise<FetchedLogs> {
     if (this.#takesNoTwo || !this.calls.takes(ask.filter)) return this.#historyByCalls(ask)
     try {
       const fetched = await this.#inTurn({ urgent: false, signal: ask.signal }, () =>
@@ -144,7 +132,7 @@ export class Endpoint {
    * A lagging node returns an empty list, so the same request must show that it has the last block. That call goes
    * first, so that the logs end the body.
    */
-  async #fetch({ filter, from, to, signal }: RangeRequest): Promise<FetchedLogs> {
+  async #fetch({ filter, from, to, signal }: HistoryRequest): Promise<FetchedLogs> {
     const { chainId } = this.#deps
     this.#historyId += 2
     const id = this.#historyId
@@ -178,7 +166,7 @@ export class Endpoint {
   }
 
   /** Where one request cannot have it: more addresses than the node takes, or a block of more logs than it returns. */
-  async #historyByCalls({ filter, from, to }: RangeRequest): Promise<FetchedLogs> {
+  async #historyByCalls({ filter, from, to }: HistoryRequest): Promise<FetchedLogs> {
     const { chainId } = this.#deps
     const readEnd = this.calls.header(to)
     if (this.#takesNoTwo) await readEnd
