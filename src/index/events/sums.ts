@@ -1,8 +1,9 @@
+import { allEnded } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, empty, join, type Row, sql } from '#db/sql.ts'
+import { column, empty, type Row, sql, toStored } from '#db/sql.ts'
 import type { EventReading } from '#ecosystem/event-source.ts'
 import type { ListedEvent } from './list-events.ts'
 
@@ -64,82 +65,44 @@ export interface TokenSums extends Sums {
   readonly chainId: number
 }
 
-interface Window {
-  readonly startUnix: number
-  readonly firstHour: number
-  readonly firstDay: number
-}
-
-function windowOf(asOfUnix: number, seconds: number): Window {
-  const startUnix = asOfUnix - seconds + 1
-  const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
-  return { startUnix, firstHour, firstDay: Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS }
-}
-
-type WindowSums = readonly (readonly TokenSums[])[]
-
-interface Asked {
-  readonly dataset: string
-  readonly windows: readonly Window[]
-}
-
-export async function sumWindows(
+/** Sums of the last 1, 7 and 30 days. */
+export function sumWindows(
   connection: Connection,
   { dataset, asOfUnix }: { readonly dataset: string; readonly asOfUnix: number },
-): Promise<WindowSums> {
-  const windows = [1, 7, 30].map((days) => windowOf(asOfUnix, days * DAY_SECONDS))
-  const whole = await sumWhole(connection, { dataset, windows })
-  const broken = await sumBroken(connection, { dataset, windows })
-  return whole.map((each, place) => addUp([...each, ...(broken[place] ?? [])]))
+): Promise<readonly (readonly TokenSums[])[]> {
+  const windows = [1, 7, 30].map((days) =>
+    sumSince(connection, dataset, asOfUnix - days * DAY_SECONDS + 1),
+  )
+  return allEnded(windows)
 }
 
-async function sumWhole(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
-  const hours = windows.map(
-    ({ firstHour, firstDay }, place) => sql`
-      select cast(${place} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
-      from event_buckets
-      where dataset = ${dataset} and grain = 'hour'
-        and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}`,
-  )
-  const earliestDay = Math.min(...windows.map(({ firstDay }) => firstDay))
+/** Adds whole days, whole hours before them, and the events of the broken hour before these. */
+async function sumSince(
+  connection: Connection,
+  dataset: string,
+  startUnix: number,
+): Promise<readonly TokenSums[]> {
+  const firstHour = Math.ceil(startUnix / HOUR_SECONDS) * HOUR_SECONDS
+  const firstDay = Math.ceil(firstHour / DAY_SECONDS) * DAY_SECONDS
   const found = await connection.run(sql`
-    ${join(hours, ' union all ')}
+    select token, chain_id, amount, usd, events, priced from event_buckets
+    where dataset = ${dataset} and grain = 'day' and bucket_unix >= ${firstDay}
     union all
-    select cast(${DAYS} as integer) as place, bucket_unix, token, chain_id, amount, usd, events, priced
-    from event_buckets
-    where dataset = ${dataset} and grain = 'day'
-      and bucket_unix >= ${earliestDay}`)
-  const rows = found.map((row) => ({
-    place: column.integer(row, 'place'),
-    bucketUnix: column.integer(row, 'bucket_unix'),
-    sums: toTokenSums(row),
-  }))
-  return windows.map(({ firstDay }, place) => {
-    const own = rows.filter((each) =>
-      each.place === DAYS ? each.bucketUnix >= firstDay : each.place === place,
-    )
-    return addUp(own.map(({ sums }) => sums))
-  })
-}
-
-/** Marks days, which any window may use. */
-const DAYS = -1
-
-async function sumBroken(connection: Connection, { dataset, windows }: Asked): Promise<WindowSums> {
-  const broken = windows.map(
-    ({ startUnix, firstHour }, place) => sql`
-      select cast(${place} as integer) as place, chain_id, token, amount, usd from events
-      where dataset = ${dataset} and counted = 1
-        and timestamp_unix >= ${startUnix} and timestamp_unix < ${firstHour}`,
-  )
-  const found = await connection.run(join(broken, ' union all '))
-  return windows.map((_, place) =>
-    addUp(
-      found
-        .filter((row) => column.integer(row, 'place') === place)
-        .map((row) => ({ ...labels(row), ...sumsOf(amountsOf(row)) })),
-    ),
-  )
+    select token, chain_id, amount, usd, events, priced from event_buckets
+    where dataset = ${dataset} and grain = 'hour'
+      and bucket_unix >= ${firstHour} and bucket_unix < ${firstDay}
+    union all
+    select token, chain_id, amount, coalesce(usd, ${toStored(0n)}), 1,
+      case when usd is null then 0 else 1 end
+    from events
+    where dataset = ${dataset} and counted = 1
+      and timestamp_unix >= ${startUnix} and timestamp_unix < ${firstHour}`)
+  const sums = new Map<string, TokenSums>()
+  for (const each of found.map(toTokenSums)) {
+    const id = `${each.token}|${each.chainId}`
+    sums.set(id, { ...each, ...addSums(sums.get(id) ?? NOTHING, each) })
+  }
+  return [...sums.values()]
 }
 
 /** Compares with `<=`: with `=`, SQLite would read every bucket to order them. */
@@ -170,27 +133,12 @@ export function dollarsOf(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }
 
-function amountsOf(row: Row) {
-  return { amount: column.bigint(row, 'amount'), usd: column.bigintOrNull(row, 'usd') }
-}
-
-function labels(row: Row) {
-  return { token: column.text(row, 'token'), chainId: column.integer(row, 'chain_id') }
-}
-
 function toTokenSums(row: Row): TokenSums {
-  return { ...labels(row), ...readSums(row) }
-}
-
-function addUp(list: readonly TokenSums[]): readonly TokenSums[] {
-  const sums = new Map<string, TokenSums>()
-  for (const each of list) {
-    const { token, chainId } = each
-    const id = `${token}|${chainId}`
-    const before = sums.get(id)
-    sums.set(id, before === undefined ? each : { token, chainId, ...addSums(before, each) })
+  return {
+    token: column.text(row, 'token'),
+    chainId: column.integer(row, 'chain_id'),
+    ...readSums(row),
   }
-  return [...sums.values()]
 }
 
 interface EventDaysQuery {
