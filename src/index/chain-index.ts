@@ -74,21 +74,15 @@ export class ChainIndex {
   }
 
   async #load(): Promise<void> {
+    const { engine, datasets } = this.#deps
     await this.close()
-    this.#position = await this.#deps.engine.snapshot((reads) =>
-      readPosition(reads, this.#chain.id),
-    )
+    this.#position = await engine.snapshot((reads) => readPosition(reads, this.#chain.id))
     await followEmitters(this.#deps, this.#chain, this.#position)
     this.#askedMs = this.#deps.clock()
-    await this.#loadFound()
-    this.#known = true
-  }
-
-  async #loadFound(): Promise<void> {
-    const { engine, datasets } = this.#deps
     await engine.snapshot((reads) =>
       Promise.all(datasets.map((each) => each.load?.(reads, this.#chain.id))),
     )
+    this.#known = true
   }
 
   /** Whether the chain may have other contracts that emit prices by now. */
@@ -160,7 +154,7 @@ export class ChainIndex {
     const { datasets, signal } = this.#deps
     if (this.#segments === undefined) {
       const range = { chainId: this.#chain.id, from, to }
-      if (await readFactories(this.#reading, this.#deps, range)) await this.#loadFound()
+      await readFactories(this.#reading, this.#deps, range)
       const input = { from, to, datasets, hoursFromUnix: hoursFrom(tip), signal }
       this.#segments = readSegments(this.#reading, input)
     }

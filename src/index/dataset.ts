@@ -24,10 +24,13 @@ export interface Change {
 export interface Dataset<Fact> {
   readonly name: string
   readonly selectors: readonly Selector[]
-  /** Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. */
-  decode(log: Log): readonly Fact[]
-  /** Logs that are decoded once all logs of their transactions are read. */
-  readonly together?: TogetherDecoder<Fact>
+  /**
+   * Returns nothing if the log does not match after all; throws if it is unreadable. Must be pure. `others` has what
+   * else waits of the transaction.
+   */
+  decode(log: Log, others: readonly Log[]): readonly Fact[]
+  /** Whether a log is decoded once all logs of its transaction are read. */
+  isWaiting?(log: Log): boolean
   /** Set on the dataset that finds the contracts of others. */
   readonly origins?: Origins
   /** Learns contracts from logs before they are stored; `load` resets to what is stored. */
@@ -44,14 +47,8 @@ export interface Dataset<Fact> {
   readonly isDatedRoughly?: boolean
 }
 
-interface TogetherDecoder<Fact> {
-  isWaiting(log: Log): boolean
-  /** What it returns is as `decode`. */
-  decode(logs: readonly Log[]): (log: Log) => readonly Fact[]
-}
-
 /** Hides the fact type, so that all datasets fit into one list. */
-export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'together' | 'apply'> {
+export interface AnyDataset extends Omit<Dataset<never>, 'decode' | 'isWaiting' | 'apply'> {
   /** Decodes now, stores later. */
   stage(report: ReportLog): Staged
 }
@@ -80,16 +77,16 @@ interface PlacedFact<Fact> {
 }
 
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
-  const { decode, together, apply, ...rest } = dataset
+  const { decode, isWaiting, apply, ...rest } = dataset
   const selection = selectLogs(dataset.selectors)
   return {
     ...rest,
     stage(report) {
       const facts: PlacedFact<Fact>[] = []
       const later: Log[] = []
-      const add = (log: Log, read: (log: Log) => readonly Fact[]) => {
+      const add = (log: Log, others: readonly Log[]) => {
         try {
-          for (const fact of read(log))
+          for (const fact of decode(log, others))
             facts.push({ block: log.blockNumber, place: placeOf(log), fact })
         } catch (error) {
           const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
@@ -98,18 +95,16 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       }
       const take = (logs: readonly Log[]) => {
         for (const log of logs) {
-          if (together?.isWaiting(log) === true) later.push(log)
-          else add(log, decode)
+          if (isWaiting?.(log) === true) later.push(log)
+          else add(log, [])
         }
       }
       return {
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
         seal() {
-          const logs = later.splice(0)
-          if (together === undefined || logs.length === 0) return
-          const read = together.decode(logs)
-          for (const log of logs) add(log, read)
+          const transactions = Map.groupBy(later.splice(0), transactionOf)
+          for (const logs of transactions.values()) for (const log of logs) add(log, logs)
         },
         async apply(change) {
           // Filters bring theirs one after another.
@@ -123,4 +118,8 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       }
     },
   }
+}
+
+function transactionOf({ blockHash, txHash }: Log): string {
+  return `${blockHash} ${txHash}`
 }

@@ -43,18 +43,27 @@ export function contractsDataset(origins: Origins): Dataset<FoundContract> {
       topic0,
     })),
     decode,
-    learn(logs) {
-      for (const [found, own] of Map.groupBy(logs.flatMap(decode), (each) => each.found))
-        found.add(own.map(({ contract, block }) => [contract, block]))
-    },
+    learn: (logs) => addFound(logs.flatMap(decode)),
     load: (connection, chainId) => loadFound(connection, setsOf(chainId)),
-    apply: ({ connection }, facts) => insertFound(connection, facts),
+    async apply({ connection }, facts) {
+      addFound(facts)
+      // The sets keep the first contracts of each factory.
+      await insertFound(
+        connection,
+        facts.filter(({ found, contract }) => found.countsFrom(contract) !== undefined),
+      )
+    },
     async revert({ connection, chainId }, { number }) {
       const made = madeOn(chainId)
       await deleteFoundAbove(connection, made, number)
       for (const set of made) set.forgetAbove(number)
     },
   }
+}
+
+function addFound(facts: readonly FoundContract[]): void {
+  for (const [found, own] of Map.groupBy(facts, (each) => each.found))
+    found.add(own.map(({ contract, block }) => [contract, block]))
 }
 
 /** Undefined if the log does not fit. */
@@ -134,19 +143,16 @@ async function missingOf(connection: Connection, asked: readonly Asked[]) {
   return (await Promise.all(lists)).flat()
 }
 
-/**
- * Reads what the factories made in blocks of history, before the logs of these contracts are read there. Returns
- * whether the chain has any factory.
- */
+/** Reads what the factories made in blocks of history, before the logs of these contracts are read there. */
 export async function readFactories(
   read: ReadDeps,
   { engine, leader, datasets, prices }: CommitDeps,
   { chainId, ...range }: { readonly chainId: number; readonly from: number; readonly to: number },
-): Promise<boolean> {
+): Promise<void> {
   const contracts = datasets.filter(({ origins }) =>
     origins?.factories.some(({ found }) => found.chainId === chainId),
   )
-  if (contracts.length === 0) return false
+  if (contracts.length === 0) return
   const input = { ...range, datasets: contracts, hoursFromUnix: Number.POSITIVE_INFINITY }
   for await (const { staged, end } of readSegments(read, input))
     await engine.write(async (connection) => {
@@ -154,7 +160,6 @@ export async function readFactories(
       for (const each of staged)
         await each.apply({ connection, chainId, finalizedNumber: end.number, prices })
     })
-  return true
 }
 
 export const foundContractsTables: Tables = `
@@ -172,7 +177,6 @@ interface FoundContract {
   readonly block: number
 }
 
-/** Keeps the first `max` contracts of each origin by block and address, so that two registers keep the same. */
 export async function insertFound(
   connection: Connection,
   facts: readonly FoundContract[],
@@ -193,24 +197,6 @@ export async function insertFound(
       insert into found_contracts (chain_id, origin, contract, block_number) values ${rows(part)}
       on conflict (chain_id, origin, contract) do update set block_number = excluded.block_number
         where excluded.block_number < found_contracts.block_number`)
-  for (const found of new Set(facts.map((each) => each.found)))
-    await deleteBeyond(connection, found)
-}
-
-async function deleteBeyond(
-  connection: Connection,
-  { chainId, key, max }: FoundContracts,
-): Promise<void> {
-  const own = sql`chain_id = ${chainId} and origin = ${key}`
-  const [row] = await connection.run(
-    sql`select count(*) as found from found_contracts where ${own}`,
-  )
-  const beyond = Number(row?.found) - max
-  if (beyond <= 0) return
-  await connection.run(sql`
-    delete from found_contracts where ${own} and contract in (
-      select contract from found_contracts where ${own}
-      order by block_number desc, contract desc limit ${beyond})`)
 }
 
 /** Makes these sets what the register holds. */

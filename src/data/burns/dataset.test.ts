@@ -22,11 +22,14 @@ const dataset = burnsDataset(ecosystem)
 function stated(token: Address) {
   const topics = encodeEventTopics({ abi: parseAbi([event]), args: { token } })
   return dataset
-    .decode({
-      ...{ chainId: 8453, blockNumber: 1, blockHash: '0x01', timestamp: 1, txHash: '0x02' },
-      ...{ txIndex: 0, logIndex: 0, address: bridge, topics: topics as [`0x${string}`] },
-      data: `0x${'9'.padStart(64, '0')}`,
-    })
+    .decode(
+      {
+        ...{ chainId: 8453, blockNumber: 1, blockHash: '0x01', timestamp: 1, txHash: '0x02' },
+        ...{ txIndex: 0, logIndex: 0, address: bridge, topics: topics as [`0x${string}`] },
+        data: `0x${'9'.padStart(64, '0')}`,
+      },
+      [],
+    )
     .flatMap(({ bridged }) => bridged.map((each) => [each.token, each.amount]))
 }
 

@@ -23,7 +23,7 @@ import type { Selector } from '#index/select-logs.ts'
  * is followed.
  */
 export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
-  const { together, ...base } = makeEventDataset({
+  const base = makeEventDataset({
     name: burns.dataset,
     sources: ecosystem.burns,
   })
@@ -48,16 +48,7 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
   return {
     ...base,
     selectors: [...base.selectors, ...selectorsOf(bridges), ...minted.flatMap(zeroTransfersOf)],
-    decode: (log) => toBurnLogs(log, base.decode(log)),
-    ...(together && {
-      together: {
-        isWaiting: together.isWaiting,
-        decode(logs) {
-          const burnsOf = together.decode(logs)
-          return (log) => toBurnLogs(log, burnsOf(log))
-        },
-      },
-    }),
+    decode: (log, others) => toBurnLogs(log, base.decode(log, others)),
     async apply(change, logs) {
       // Whole blocks, in chain order.
       const transactions = Map.groupBy(logs, ({ log }) => `${log.blockNumber} ${log.txHash}`)

@@ -26,7 +26,7 @@ test('once a source of a list counts, none before it does, even where a block an
       const at = { chainId: 8453, blockNumber, timestamp: Date.parse(day) / 1_000 }
       const place = { txIndex: 0, logIndex: 0, blockHash: '0x01', txHash: '0x02' } as const
       const data = encode(from('uint112, uint112'), [10n ** 18n, 10n ** 18n])
-      return dataset.decode({ ...at, ...place, address, topics: [topic0], data }).length > 0
+      return dataset.decode({ ...at, ...place, address, topics: [topic0], data }, []).length > 0
     })
   assert.deepEqual(countedAt(500, '2026-01-01'), [pools[0]])
   assert.deepEqual(countedAt(500, '2026-01-02'), [pools[2]])

@@ -24,34 +24,26 @@ export function makeEventDataset(input: {
   readonly name: string
   readonly sources: readonly EventSource[]
 }): Dataset<EventFact> {
-  const readRows = makeRowReader(input.sources)
-  const isWaiting = makeWaiting(input.sources)
-  // One event, even if two mappings match.
-  const toFacts = (log: Log, [first, ...others]: readonly MappedRow[]) => {
-    if (first === undefined) return []
-    const { source } = first
-    return (
-      [first, ...others.filter((each) => each.source === source)]
-        .map(({ args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
-        // Anyone can emit an empty transfer in another's name.
-        .filter((fact) => fact.amount > 0n)
-    )
-  }
+  const { name, sources } = input
+  const readRows = makeRowReader(sources)
+  const waiting = waitingKeys(sources)
   return {
-    name: input.name,
-    selectors: selectorsOf(input.sources),
-    decode: (log) => toFacts(log, readRows(log, [])),
-    ...(isWaiting && {
-      together: {
-        isWaiting,
-        decode(logs) {
-          const transactions = Map.groupBy(logs, transactionOf)
-          return (log) => toFacts(log, readRows(log, transactions.get(transactionOf(log)) ?? []))
-        },
-      },
-    }),
-    apply: (change, facts) => storeEvents(change, input.name, facts),
-    revert: (change, ancestor) => revertEvents(change, input.name, ancestor),
+    name,
+    selectors: selectorsOf(sources),
+    decode(log, others) {
+      const rows = readRows(log, others)
+      return (
+        rows
+          // One event, even if two mappings match.
+          .filter(({ source }) => source === rows[0]?.source)
+          .map(({ source, args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
+          // Anyone can emit an empty transfer in another's name.
+          .filter((fact) => fact.amount > 0n)
+      )
+    },
+    isWaiting: (log) => waiting.size > 0 && waiting.has(keyOfLog(log)),
+    apply: (change, facts) => storeEvents(change, name, facts),
+    revert: (change, ancestor) => revertEvents(change, name, ancestor),
   }
 }
 
@@ -175,19 +167,14 @@ export function makeRowReader(sources: readonly EventSource[]): ReadRows {
     })
 }
 
-/** Tells logs that wait for the others of their transaction; undefined if no mapping needs them. */
-function makeWaiting(sources: readonly EventSource[]): ((log: Log) => boolean) | undefined {
-  const keys = new Set(
+/** Names the logs that wait for the others of their transaction. */
+function waitingKeys(sources: readonly EventSource[]): ReadonlySet<string> {
+  return new Set(
     sources.flatMap((source) => {
       const companions = source.code?.companions ?? []
       return companions.length === 0 ? [] : [source, ...companions].map(keyOfSource)
     }),
   )
-  return keys.size === 0 ? undefined : (log) => keys.has(keyOfLog(log))
-}
-
-function transactionOf({ blockHash, txHash }: Log): string {
-  return `${blockHash} ${txHash}`
 }
 
 function eventOf(log: Log, args: EventArguments): ModuleEvent {
