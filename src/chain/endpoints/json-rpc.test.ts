@@ -11,7 +11,6 @@ import {
   startScriptedNode,
 } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
-import { systemTiming } from './rate-limiter.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }
 const node = await startScriptedNode(script)
@@ -23,15 +22,10 @@ beforeEach(() => {
   errors.length = 0
 })
 
-function open(): Endpoint {
-  const timing = movableTiming()
-  return new Endpoint(
-    {
-      ...{ chainId: 1, timing, onEvent: () => {} },
-      onError: ({ message }) => errors.push(message),
-    },
-    node.url,
-  )
+function open(path = ''): Endpoint {
+  const onError = ({ message }: { readonly message: string }) => errors.push(message)
+  const deps = { chainId: 1, timing: movableTiming(), onEvent: () => {}, onError }
+  return new Endpoint(deps, `${node.url}${path}`)
 }
 
 const echo = (endpoint: Endpoint, value: number) =>
@@ -176,13 +170,8 @@ test('a page that repeats the key of the URL does not bring it into an error', a
     outgoing.writeHead(404).end(`Cannot POST ${incoming.url}`)
     return true
   }
-  const messages: string[] = []
-  const shared = { chainId: 1, timing: systemTiming }
-  const endpoint = new Endpoint(
-    { ...shared, onEvent: () => {}, onError: ({ message }) => messages.push(message) },
-    `${node.url}/${key}`,
-  )
-  await assert.rejects(echo(endpoint, 1), (error: Error) => !error.message.includes(key))
-  assert.equal(messages.length, 1)
-  assert.doesNotMatch(messages.join(), new RegExp(key))
+  const refused = echo(open(`/${key}`), 1)
+  await assert.rejects(refused, (error: Error) => !error.message.includes(key))
+  assert.equal(errors.length, 1)
+  assert.doesNotMatch(errors.join(), new RegExp(key))
 })
