@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4190,
   payments: 5583,
   site: 2065,
-  tests: 49212,
+  tests: 49204,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
