@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { build } from 'vitepress'
 import { readScript } from '../src/api/scalar-pages.ts'
@@ -44,6 +44,7 @@ for (const { path, text } of await readSitePages()) await put(path, text)
 await put('public/openapi.json', JSON.stringify(await localDocument()))
 await put('public/scalar.js', await readScript())
 await put('public/reference.html', REFERENCE)
+await cp(join(PAGES, '../../docs/images'), join(PAGES, 'public/images'), { recursive: true })
 // Fails on a link that leads nowhere.
 await build(import.meta.dirname)
 process.exit()

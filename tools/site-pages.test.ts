@@ -18,6 +18,7 @@ test('links between pages stay in the site, others lead into the repository', ()
     first,
     /\]\(https:\/\/github\.com\/[\w-]+\/sexton\/blob\/main\/tools\/bench\/README\.md\)/,
   )
+  assert.match(first, /!\[[^\]]*\]\(\/images\/\w+\.png\)/)
   for (const { path, text } of pages)
     for (const [, target = ''] of text.matchAll(/\]\((\.[^()\s#]+)/g))
       assert.ok(paths.has(new URL(target, `site:/${path}`).pathname.slice(1)), `${path}: ${target}`)

@@ -58,6 +58,7 @@ function relink(text: string, source: string, paths: ReadonlyMap<string, string>
   return text.replace(/\]\(([^()\s#]+)(#[^()\s]*)?\)/g, (whole, target: string, anchor = '') => {
     if (/^[a-z]+:/.test(target)) return whole
     const named = posix.join(posix.dirname(source), target)
+    if (named.startsWith('docs/images/')) return `](${named.replace('docs', '')})`
     const page = paths.get(named)
     if (page === undefined) return `](${REPOSITORY}/blob/main/${named}${anchor})`
     const from = posix.dirname(paths.get(source) ?? '')
