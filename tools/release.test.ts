@@ -20,6 +20,18 @@ test('package, client, template and walk to production name one version', async 
   assert.ok((await read('docs/production.md')).includes(`sexton@${version} node@26`))
 })
 
+test('both packages can be published with their provenance, and say where they are from', async () => {
+  for (const path of ['package.json', 'client/package.json']) {
+    const { publishConfig, ...published } = JSON.parse(await read(path))
+    assert.deepEqual(publishConfig, { access: 'public', provenance: true })
+    assert.equal(published.private, undefined)
+    assert.equal(published.repository.url, manifest.repository.url)
+    assert.ok(published.homepage.startsWith('https://') && published.keywords.length > 3, path)
+    await read(path.replace('package.json', 'LICENSE'))
+  }
+  assert.equal(manifest.engines.node, '>=26')
+})
+
 test('the ecosystem file has one name, and its whole folder is handed over', async () => {
   const { stdout } = await run('git', ['ls-files', 'deploy', 'docs', '*.md'], { cwd: ROOT })
   for (const path of stdout
