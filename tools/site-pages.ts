@@ -18,13 +18,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const MENU: Readonly<Record<string, readonly string[]>> = {
   'Call the API': ['call-it', 'first-chart', 'contract', 'limits', 'webhooks', 'client'],
   'Run it for your token': [
-    ...['install', 'first-ecosystem', 'ecosystem-file', 'mappings-as-code', 'take-payments'],
+    ...['first-ecosystem', 'ecosystem-file', 'mappings-as-code', 'take-payments'],
     ...['providers', 'listing'],
   ],
-  'Operate it': [
-    ...['production', 'deploying', 'operating', 'scaling', 'failover', 'upgrade', 'runbook'],
-    ...['metrics', 'changelog', 'security'],
-  ],
+  'Operate it': ['production', 'runbook', 'metrics', 'upgrade', 'changelog', 'security'],
   'Change it': ['contributing', 'architecture', 'glossary', 'dependencies', 'guides/'],
   'Why it is as it is': ['decisions/'],
   Errors: ['errors/'],
