@@ -10,24 +10,22 @@ import { promisify } from 'node:util'
 import { localFile } from '#main/local-chains.ts'
 import { copySharedHistory } from '#test/start-own-devnet.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { buildService } from './build.ts'
 import { assertPages } from './pages-of-files.ts'
-import { copyProject } from './project-copy.ts'
 
 const run = promisify(execFile)
 const PACKED = `sexton-${packageJson.version}.tgz`
-const MODULES = join(import.meta.dirname, '../node_modules')
+const ROOT = join(import.meta.dirname, '..')
+const MODULES = join(ROOT, 'node_modules')
 const WARN = 40
 const environment = { PATH: process.env.PATH, SEXTON_METRICS_PORT: 'off' }
 
+/** Where the package is. */
 let project: string
 before(async (context) => {
-  project = await copyProject(context as TestContext)
-  // What `npm pack` runs first, without the installation.
-  await run(process.execPath, ['tools/build.ts', '--clean'], {
-    cwd: project,
-    env: environment,
-  })
-  await run('npm', ['pack', '--ignore-scripts'], { cwd: project })
+  project = await temporaryFolder(context as TestContext)
+  await buildService()
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', project], { cwd: ROOT })
 })
 
 test('the package holds what it runs and no TypeScript but types and examples', async () => {
