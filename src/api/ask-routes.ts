@@ -1,14 +1,14 @@
 import { isRefusal, type Refusal } from '#base/refusal.ts'
 import type { Route } from '#route.ts'
 
-/** Asks a route of this server without a charge, for documents that are the same for everyone. */
+/** Calls a route of this server without charge, for documents that are the same for everyone. */
 export type Ask = (
   operationId: string,
   query?: Readonly<Record<string, string>>,
   path?: Readonly<Record<string, string>>,
 ) => Promise<unknown>
 
-/** The refusal of a route, thrown so that a document of many answers fails as a whole. */
+/** Wraps a route's refusal, so that a document built from many answers fails as a whole. */
 export class AskRefused extends Error {
   override name = 'AskRefused'
   readonly refusal: Refusal
@@ -19,7 +19,7 @@ export class AskRefused extends Error {
   }
 }
 
-/** Charts and figures belong to no caller; no route below `Ask` looks at it. */
+/** Charts and figures belong to no caller, and no route used through `Ask` reads it. */
 const NOBODY = {
   kind: 'anonymous',
   identity: 'ip:none',
@@ -28,7 +28,7 @@ const NOBODY = {
   dailyQuota: 0,
 } as const
 
-/** Throws AskRefused, and what the route throws. */
+/** The returned function throws AskRefused, and what the route throws. */
 export function askRoutes(routes: readonly Route[]): Ask {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
   return async (operationId, query = {}, path = {}) => {

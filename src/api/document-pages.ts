@@ -47,10 +47,10 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
   ]
 }
 
-/** The operation whose answer /llms.txt shows. */
+/** /llms.txt shows this operation's answer. */
 const SAMPLE = 'getStatsHistory'
 
-/** A document with answers of now, built again while some are missing. */
+/** A document with live examples, built again while some are missing. */
 function livePage(
   { clock }: Context,
   routes: readonly Route[],
@@ -70,7 +70,7 @@ function livePage(
   })
 }
 
-/** What crawlers of x402 look for; present where payments are settled. */
+/** Paths that x402 crawlers look for; present where payments are settled. */
 function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly Page[] {
   const topup = routes.find(({ operationId }) => operationId === TOPUP)
   if (topup === undefined) return []
@@ -78,7 +78,7 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
   const metered = routes.filter((route) => route.metered)
   const text = JSON.stringify({
     version: 1,
-    // Unpaid, it always answers 402; data is free until the daily quota is used up.
+    // The top-up answers 402 whenever it is unpaid; data is free until the daily quota is used up.
     resources: [topup, ...metered].map(({ path }) => `${publicBaseUrl}${path}`),
     openapi: `${publicBaseUrl}/openapi.json`,
     mcp: `${publicBaseUrl}/mcp`,
@@ -88,7 +88,7 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
   return [staticPage({ path: '/.well-known/x402', contentType, text })]
 }
 
-/** `live`: answers of now, instead of captured ones. */
+/** `live` examples replace captured ones. */
 export function openApiOf(ctx: Context, routes: readonly Route[], live: Examples = {}): JsonObject {
   const facts = factsOf(ctx)
   const captured = capturedExamples(facts)

@@ -5,13 +5,13 @@ import type { ServiceFacts } from '#api/service-facts.ts'
 import type { RefusalCode } from '#base/refusal.ts'
 import type { Route } from '#route.ts'
 
-/** Short answers make a readable page: two rows show a list as well as twenty. */
+/** Short examples keep the page readable: two rows show a list as well as twenty. */
 const SHORT: Readonly<Record<string, string>> = { limit: '2', period: '2d' }
 
 /** Answers by operation and status, as in the OpenAPI document. */
 export type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** The document must be there while a store hangs. */
+/** The document must be served even while a store hangs. */
 const TIMEOUT_MS = 1_000
 
 export interface LiveExamples {
@@ -19,7 +19,7 @@ export interface LiveExamples {
   readonly isComplete: boolean
 }
 
-/** The service's own answers of now, of those routes that can give one. */
+/** Returns this service's current answers, for the routes that can give one. */
 export async function liveExamples(routes: readonly Route[]): Promise<LiveExamples> {
   const stop = new AbortController()
   const late = delay(TIMEOUT_MS, false, { signal: stop.signal, ref: false }).catch(() => false)
@@ -29,7 +29,7 @@ export async function liveExamples(routes: readonly Route[]): Promise<LiveExampl
   return { answers: { ...answers }, isComplete }
 }
 
-/** Asks one after the other until it is stopped. */
+/** Calls one route after the other until it is stopped. */
 async function askAll(
   routes: readonly Route[],
   answers: Record<string, Record<string, unknown>>,
@@ -53,7 +53,7 @@ async function askAll(
   return isComplete
 }
 
-/** One with claims where there is one; any other is zeros. */
+/** Prefers a wallet with claims, because any other shows only zeros. */
 async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
   const nobody = '0x0000000000000000000000000000000000000001'
   try {
@@ -66,9 +66,9 @@ async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
   }
 }
 
-/** What `tools/capture-examples.ts` wrote down of a real service. */
+/** Written by `tools/capture-examples.ts` from a running service. */
 interface Captured {
-  /** Names of that service, which are replaced by this one's. */
+  /** Names of the captured service, replaced by this one's. */
   readonly names: Readonly<Record<Name, string>>
   readonly requests: Readonly<Record<string, unknown>>
   readonly answers: Examples
@@ -95,7 +95,7 @@ export function capturedExamples(facts: NamedFacts): CapturedExamples {
   const own = ownNames(facts)
   const known = Object.entries(names) as [Name, string][]
   const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
-  // In one pass, because this service's primary token may be called as the captured secondary.
+  // Replaces in one pass, because this service's primary token may be named like the captured secondary.
   const any = new RegExp(known.map(patternOf).join('|'), 'g')
   const text = JSON.stringify(rest).replace(any, (theirs) =>
     JSON.stringify(ownOf.get(theirs)).slice(1, -1),

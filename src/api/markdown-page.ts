@@ -16,7 +16,7 @@ interface Forms {
   readonly html: string
 }
 
-/** Answers with the Markdown files of a folder, each read once; browsers download Markdown, so they get it as HTML. */
+/** Serves the Markdown files of a folder, each read once; browsers would download Markdown, so they get HTML. */
 export function markdownFiles(folder: string, change = (text: string): string => text) {
   const files = new Map<string, Promise<Forms>>()
   return async ({ headers: { accept } }: Call, name: string): Promise<Outgoing> => {
@@ -45,7 +45,7 @@ async function read(path: string, change: (text: string) => string): Promise<For
   return { markdown, html: plainPage(title, await marked.parse(markdown)) }
 }
 
-/** As GitHub writes it, so that links work in both places. */
+/** Makes anchors as GitHub does, so that links work in both places. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -53,7 +53,7 @@ export function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** What callers read, from `docs/`. */
+/** Pages of `docs/` that callers read. */
 export const GUIDES = {
   'first-chart': 'A first chart in ten lines',
   contract: 'What the service promises',
@@ -76,7 +76,7 @@ export function guidePage(publicBaseUrl: string): Page {
   }
 }
 
-/** Links between files of `docs/` lead to their pages; those to files that are not served stay as words. */
+/** Turns links between files of `docs/` into links to their pages; links to files that are not served become plain text. */
 export function relinked(text: string, folder = '/docs/'): string {
   return text.replace(
     /\[([^\]]+)\]\((?![a-z]+:|#)([^)]*)\)/g,

@@ -32,12 +32,9 @@ interface McpDeps {
 const INSTRUCTIONS =
   'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
 
-/**
- * Answers one message of MCP's streamable HTTP transport. Stateless: a server for each request, so that any
- * replica can answer the next.
- */
+/** Answers one message of MCP's streamable HTTP transport. Each request has a server of its own, so any replica can answer the next. */
 export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing | Refusal> {
-  // A batch of a few kilobytes would ask for megabytes; MCP dropped batches in 2025-06-18.
+  // A batch of a few kilobytes could ask for megabytes; MCP dropped batches in 2025-06-18.
   if (Array.isArray(message.body)) return refuse('invalid_body', 'send one message per request')
   const { headers } = message
   const caller = await identifyCaller(deps.ctx, headers, message.addressBucket)
@@ -47,7 +44,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   const answered: Answered = { headers: [] }
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: true,
-    // Pages of other sites must not reach a server that only the victim's network can.
+    // Keeps pages of other sites from reaching a server in the victim's private network.
     enableDnsRebindingProtection: true,
     allowedOrigins: [new URL(deps.ctx.ecosystem.service.publicBaseUrl).origin],
   })
@@ -55,7 +52,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   await server.connect(transport)
   try {
     const response = await transport.handleRequest(toRequest(deps, message), {
-      // Undefined would make it read a body that is not there.
+      // Given undefined, the transport would read a body that is not there.
       parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
     })
     const type = response.headers.get('content-type')
@@ -67,12 +64,12 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   }
 }
 
-/** What a call of a tool adds to the headers of the answer. */
+/** Headers that a tool's call adds to the answer. */
 interface Answered {
   headers: readonly string[]
 }
 
-/** Null members of a message are absent ones. */
+/** Some clients send null for absent members, so drop them. */
 function withoutNulls(body: unknown): unknown {
   if (!isObject(body)) return body
   const { params, ...message } = body
@@ -82,7 +79,7 @@ function withoutNulls(body: unknown): unknown {
   return { ...message, params: rest }
 }
 
-/** The SDK wants both media types, though it answers in JSON. */
+/** The SDK requires both media types, though it answers in JSON. */
 function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
   const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
   const given = names.flatMap((name) => {
@@ -185,7 +182,7 @@ interface Called {
   readonly headers: readonly string[]
 }
 
-/** A call like any other of the client that sent the message: the same checks, the same count, the same payment. */
+/** Handles the tool like any other call of the client that sent the message: the same checks, count and payment. */
 export async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Called> {
   const wrong = wrongArguments(tool)
   if (wrong !== undefined) return { result: failed(wrong), headers: [] }
@@ -217,7 +214,7 @@ function wrongArguments({ route, values }: ToolCall): string | undefined {
   return nested && `${nested} must be a text, a number or a boolean`
 }
 
-/** Headers of the message alone; a payment among them would be the caller's mistake. */
+/** These headers describe the message, not the tool's call. A payment among them would be the caller's mistake. */
 const OF_MESSAGE = [
   'accept',
   'accept-encoding',
@@ -292,7 +289,7 @@ function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
 /** The offer as structured content and as text (x402 v2, MCP transport). */
 function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
   const offer = headers.get('payment-required')
-  // There is no offer that a client could pay where payments are not settled.
+  // Without settlement there is no offer that a client could pay.
   const data: unknown = offer === undefined ? JSON.parse(textOf(outgoing)) : fromBase64(offer)
   return {
     ...failed(JSON.stringify(data)),
@@ -308,7 +305,7 @@ function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
   return Object.entries(parameters).filter(([name]) => name !== 'format')
 }
 
-/** Leaves out the schema of answers, which the resource /openapi.json has. */
+/** Leaves out answer schemas, which the resource /openapi.json has. */
 function describeTool(ctx: Context, route: Route): Tool {
   const parameters = toolParameters(route)
   return {

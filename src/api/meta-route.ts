@@ -84,10 +84,10 @@ const meta = named('Service', {
   }),
 })
 
-/** Mostly constant between deployments. */
+/** The answer mostly changes with deployments. */
 const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
-/** GET /api/meta: everything a client can ask for. */
+/** GET /api/meta: everything that a client can ask for. */
 export function metaRoute(ctx: Context): Route {
   const body = metaOf(factsOf(ctx))
   return defineRoute({

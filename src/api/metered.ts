@@ -30,27 +30,27 @@ import {
   type Route,
 } from '#route.ts'
 
-/** A call on its way, with what the headers of its answer show. */
+/** One call's state between the steps, with what its answer's headers show. */
 interface Way {
   readonly ctx: Context
   readonly route: Route
   readonly call: Call
-  /** The address until a key is accepted, so that a 401 shows the state of the address. */
+  /** The client's address until a key is accepted, so that a 401 shows the state of the address. */
   caller: Caller
   prepared: Prepared | undefined
-  /** Read for the answer unless known. */
+  /** Undefined until known; read when the answer is written. */
   rateLimit: RateLimitState | undefined
   /** What paid for the call. */
   source: 'quota' | 'prepaid' | undefined
-  /** It brings a payment that was credited without its call. */
+  /** The call carries a payment that was credited, but never served. */
   isCredited: boolean
-  /** Of a payment that this request settled. */
+  /** Headers of a payment that this request settled. */
   paymentHeaders: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * The way of a call: identify → parse → guard → 304 → 402 of who is exhausted and brings no payment → work →
- * charge or pay → send. What may fail stands before the charge; after it only the answer is written.
+ * Runs a call: identify → parse → guard → 304 → early 402 if exhausted without a payment → work → charge or pay →
+ * send. Everything that may fail comes before the charge; afterwards only the answer is written.
  */
 export async function metered(ctx: Context, route: Route, call: Call): Promise<Outgoing> {
   const way: Way = {
@@ -90,7 +90,7 @@ async function answer(way: Way): Promise<Outgoing> {
     if (ending !== undefined) return toWire(way, ending)
     const outgoing = await work(way)
     if (outgoing.status >= 300) return outgoing
-    // Larger answers hold their slot until they are charged, so that few of a caller wait in memory.
+    // Larger answers keep their slot until charged, so that a caller has few of them in memory.
     if (outgoing.body.length <= SMALL_BYTES_MAX) slot.release()
     const notCharged = await charge(way, identifiedMs)
     return notCharged === undefined ? chargedByMinute(way, outgoing) : toWire(way, notCharged)
@@ -132,7 +132,7 @@ async function notModified(way: Way): Promise<Ending | undefined> {
     : undefined
 }
 
-/** A call that would be refused and brings no payment that could be taken causes no work. */
+/** Skips the work of a call that would be refused and carries no acceptable payment. */
 async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   const { ctx, call, caller } = way
   const carried = carriesPayment(call.headers) ? await rejectUsedPayment(ctx, call) : undefined
@@ -148,7 +148,7 @@ async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   return carried === 'carried' ? rejectUnfitPayment(ctx, caller, call) : undefined
 }
 
-/** Also writes the answer, since what cannot be serialized must not be charged. */
+/** Also serializes the answer, since a call whose answer cannot be written must not be charged. */
 async function work(way: Way): Promise<Outgoing> {
   const { prepared, call, caller } = way
   if (prepared === undefined) throw new Error('a route was run before it was parsed')
@@ -161,7 +161,7 @@ async function work(way: Way): Promise<Outgoing> {
 /** A key may be revoked or restricted while its call waits or works. */
 const IDENTITY_AGE_MAX_MS = 500
 
-/** Charges the call, or settles the payment that it brings and charges it then. Undefined once it is charged. */
+/** Charges the call, or settles its payment and charges it then. Returns undefined once it is charged. */
 async function charge(way: Way, identifiedMs: number): Promise<Ending | undefined> {
   const { ctx, call } = way
   let mustPay = way.isCredited
@@ -188,7 +188,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     }
     way.rateLimit = { ...admission.rateLimit, remaining: 0 }
     if (admission.kind === 'limited') return refuseSpending(admission.cap)
-    // A credit that only repays a receivable leaves nothing; its payment is not settled twice.
+    // A credit that only repays a debt leaves nothing to spend; do not settle its payment twice.
     if (isPaid || mustPay) return offerCall(ctx, way.caller, call)
     mustPay = true
   }
@@ -220,19 +220,19 @@ interface StreamEnd {
 
 interface ChargedCall {
   readonly call: Call
-  /** Anew: a key may have been revoked. */
+  /** Identifies the caller again: a key may have been revoked. */
   identify(): Promise<Caller | Refusal>
 }
 
-/** A stream of a revoked, expired or limited key ends within about a second. */
+/** A stream ends within about a second once its key is revoked, expired or capped. */
 const IDENTIFY_EVERY_MS = 500
 
-/** How soon a client may reconnect. */
+/** Reconnect delays sent to clients. */
 const RETRY_MS = { soon: 1_000, later: 10_000 }
 
 /**
- * Charges each started minute as it is sent; the first was charged on opening. Whatever ends the stream
- * is its last event. The source must yield within a second or so, if only empty text.
+ * Charges each started minute as it is sent; the first was charged on opening. The last event says why the stream
+ * ends. The source must yield about once a second, even if only empty text.
  */
 function chargeMinutes(
   ctx: Context,
@@ -294,26 +294,26 @@ function endText(end: StreamEnd, retryMs: number): string {
   return `retry: ${retryMs}\nevent: end\ndata: ${JSON.stringify(end)}\n\n`
 }
 
-/** A page that asks thirty questions at once does not notice; a thousand heavy ones leave room for others. */
+/** A page with thirty parallel calls does not notice it, and a thousand heavy calls leave room for others. */
 const AT_ONCE_MAX = 4
 
-/** A load test has a thousand connections from one address; more calls would only fill memory. */
+/** A load test has a thousand connections from one address; a longer queue would only fill memory. */
 const WAITING_MAX = 1_000
 
 type Client = Pick<Call, 'isCut'>
 
 interface Waiting {
   readonly client: Client
-  /** False: its connection is cut. */
+  /** Called with false if the client's connection is cut. */
   end(isOpen: boolean): void
 }
 
-/** Limits the calls of one bucket that work at once, so that the next one sees what the last one cost. */
+/** Limits parallel calls per bucket, so that each sees what the one before it cost. */
 export class CallLimiter {
   readonly #working = new Map<string, number>()
   readonly #waiting = new Map<string, Waiting[]>()
 
-  /** Undefined if a slot is free; else resolves once one is, to false if the connection is cut. */
+  /** Returns undefined if a slot is free; else resolves once one is, to false if the connection is cut. */
   acquire(bucket: string, client: Client): Promise<boolean> | 'full' | undefined {
     const working = this.#working.get(bucket) ?? 0
     if (working < AT_ONCE_MAX) {
@@ -349,7 +349,7 @@ function removeCut(line: Waiting[]): void {
     else line.push(waiting)
 }
 
-/** The turn of one call. */
+/** One call's slot. */
 class Slot {
   readonly #limiter: CallLimiter
   readonly #bucket: string
@@ -362,7 +362,7 @@ class Slot {
     this.#client = client
   }
 
-  /** A refusal where the call cannot or need not be answered. */
+  /** Returns a refusal if the queue is full or the client has left. */
   async take(): Promise<Refusal | undefined> {
     const waiting = this.#limiter.acquire(this.#bucket, this.#client)
     if (waiting === 'full') return FULL

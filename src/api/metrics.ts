@@ -32,7 +32,7 @@ export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Me
   }
 }
 
-/** Shows no values while they cannot be read. */
+/** Exports no values while they cannot be read. */
 function registerGauge(registry: Registry, { name, help, type, read }: GaugeReading): void {
   const common = { name, help, labelNames: ['of'], registers: [registry] }
   const entries = async (): Promise<readonly (readonly [{ of?: string }, number])[]> => {

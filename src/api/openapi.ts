@@ -9,7 +9,7 @@ import { tiers } from '#base/tier.ts'
 import type { Route } from '#route.ts'
 
 interface OpenApiInput {
-  /** OpenAPI `info`: title, version, licence, description in Markdown. */
+  /** OpenAPI `info`: title, version, license, Markdown description. */
   readonly info: JsonObject
   /** Has no trailing slash. */
   readonly serverUrl: string
@@ -101,7 +101,7 @@ function operationOf(
   }
 }
 
-/** The price as directories of paid APIs read it; the free quota comes first. */
+/** The price in the form that directories of paid APIs read; the free quota comes first. */
 function priceOf({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
   if (paymentRequired === null || !route.metered) return {}
   const settles = routes.some(({ operationId }) => operationId === TOPUP)
@@ -391,7 +391,7 @@ function problemResponse(
   }
 }
 
-/** One for each code; a code without one, such as a bug's, is left out. */
+/** Lists one example per code; codes without one, such as a bug's, are left out. */
 function examplesOf(codes: readonly RefusalCode[], examples: ProblemInput['examples']): JsonObject {
   const known = codes.filter((code) => examples[code] !== undefined)
   if (known.length === 0) return {}
@@ -402,11 +402,11 @@ function examplesOf(codes: readonly RefusalCode[], examples: ProblemInput['examp
   }
 }
 
-/** Collects the schemas with a title as `components.schemas`; generators name their types by these. */
+/** Moves schemas with a title to `components.schemas`; generators name their types after them. */
 export class NamedSchemas {
   readonly #found = new Map<string, unknown>()
 
-  /** The same with each member `schema` referring to them; examples may have titles of their own. */
+  /** Replaces each `schema` member by a reference; examples may have titles of their own. */
   referIn(part: JsonObject): JsonObject {
     return mapMembers(part, (each, name) => {
       if (name === 'schema') return this.#refer(each)
@@ -431,7 +431,7 @@ export class NamedSchemas {
   }
 }
 
-/** An enum with the type of its texts, without which some generators of clients and models refuse it. */
+/** Adds a type to enums, without which some generators of clients and models refuse them. */
 export function typed(schema: JsonObject): JsonObject {
   return 'enum' in schema && !('type' in schema) ? { type: 'string', ...schema } : schema
 }

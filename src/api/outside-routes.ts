@@ -9,17 +9,17 @@ import type { Call, Outgoing } from '#route.ts'
 
 /** An unmetered document: docs, OpenAPI, error pages. */
 export interface Page {
-  /** OpenAPI form. */
+  /** In OpenAPI form. */
   readonly path: string
   read(call: Call): Promise<Outgoing | Refusal>
 }
 
-/** Works while the store is down. */
+/** Answers even while the store is down. */
 export async function answerPage(ctx: Context, page: Page, call: Call): Promise<Outgoing> {
   return turnedAway(ctx, call) ?? (await stamp(ctx, call, await readPage(ctx, page, call)))
 }
 
-/** Refuses unknown paths and the like; the abuse guard bounds floods of them. */
+/** Refuses unknown paths and bad requests; the abuse guard bounds floods of them. */
 export async function deny(ctx: Context, call: Call, refusal: Refusal): Promise<Outgoing> {
   return turnedAway(ctx, call) ?? (await stamp(ctx, call, toProblem(ctx, call, refusal)))
 }
@@ -39,7 +39,7 @@ async function readPage(ctx: Context, page: Page, call: Call): Promise<Outgoing>
   return isRefusal(outcome) ? toProblem(ctx, call, outcome) : outcome
 }
 
-/** 429 without a key look-up or store read; the state comes from the cache by address. */
+/** Returns a 429 without a key look-up or store read; its state comes from the cache by address. */
 function turnedAway(ctx: Context, call: Call): Outgoing | undefined {
   const caller = anonymousCaller(ctx, call.addressBucket)
   const limited = guardCall(ctx, caller, call.addressBucket)
@@ -56,7 +56,7 @@ async function stamp(ctx: Context, call: Call, outgoing: Outgoing): Promise<Outg
   return outgoing
 }
 
-/** A bad key does not withhold a page; the headers are then those of the address. */
+/** A bad key does not block a page; its headers then show the state of the address. */
 async function callerOf(ctx: Context, call: Call): Promise<Caller> {
   const bucket = call.addressBucket
   const anonymous = anonymousCaller(ctx, bucket)

@@ -2,10 +2,10 @@ import { escapeMarkup } from '#base/text.ts'
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 
-/** The style of the page of people, which the site serves. */
+/** The stylesheet that the site serves for its own pages. */
 export const STYLE_PATH = '/page.css'
 
-/** Pages of text, without scripts. */
+/** Policy of text pages, which have no scripts. */
 export const PLAIN_POLICY =
   "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -6,7 +6,7 @@ import { StoreError } from '#db/engine.ts'
 import { type Call, type Outgoing, wantsPage } from '#route.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
 
-/** A bucket has refilled a token by then. */
+/** A bucket regains a token within this time. */
 const RATE_LIMITED_SECONDS = 1
 
 /** A store or index rarely recovers sooner. */
@@ -14,7 +14,7 @@ const UNAVAILABLE_SECONDS = 5
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** RFC 9457, plus the contract's two members; a page for browsers. */
+/** Writes an RFC 9457 body with the contract's two extra members; a page for browsers. */
 export function toProblem(
   { ecosystem }: Context,
   { requestId, headers: { accept } }: Pick<Call, 'requestId' | 'headers'>,
@@ -64,14 +64,14 @@ function defaultRetryAfter(status: number): number | undefined {
   return status === 503 ? UNAVAILABLE_SECONDS : undefined
 }
 
-/** Every request fails while the store is down. */
+/** While a store is down every request fails, so log only so many. */
 const LINES_PER_WINDOW = 20
 const WINDOW_MS = 10_000
 
-/** Nobody reads it. */
+/** The client is gone, so this answer is never read. */
 export const CUT = refuse('invalid_parameter', 'the client closed the connection')
 
-/** Logs what went wrong with a request; says how many lines were left out. */
+/** Logs a failed request; the first line of a new window reports how many were dropped. */
 export function reportFailure(ctx: Context, err: unknown, requestId: string): void {
   const { clock, logger } = ctx
   const window = windowOf(ctx)
@@ -88,7 +88,7 @@ export function reportFailure(ctx: Context, err: unknown, requestId: string): vo
 
 const windowOf = oncePerContext(() => ({ startMs: 0, lines: 0 }))
 
-/** What a failure means to the caller, after it is logged. Any but that of a store is a bug. */
+/** Logs the failure and maps it to a refusal. Anything but a store failure is a bug. */
 export function refuseFailure(ctx: Context, error: unknown, requestId: string): Refusal {
   if (error instanceof ConnectionCut) return CUT
   reportFailure(ctx, error, requestId)

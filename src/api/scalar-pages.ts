@@ -4,7 +4,7 @@ import type { Page } from './outside-routes.ts'
 import type { ServiceFacts } from './service-facts.ts'
 import { staticPage } from './static-page.ts'
 
-/** This server only; Scalar needs inline styles. Framing is forbidden. */
+/** Allows this server only, and no framing; Scalar needs inline styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -77,7 +77,7 @@ function documentOf(name: string): string {
 `
 }
 
-/** Contrast of at least 4.5:1, and no box that only a pointer can scroll. */
+/** Raises contrast to 4.5:1, and removes boxes that only a pointer can scroll. */
 const STYLE = `
 .light-mode { --scalar-color-2: #5a5a5a; --scalar-color-3: #666; --scalar-color-blue: #0067a8 }
 .dark-mode { --scalar-color-3: #9a9a9a }

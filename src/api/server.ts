@@ -31,7 +31,7 @@ export interface ApiDeps {
   readonly ctx: Context
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
-  /** Routes whose parts this service lacks: refused and undocumented. */
+  /** Routes of parts that this service lacks: refused and undocumented. */
   readonly unconfigured?: readonly UnconfiguredRoute[]
   readonly stillMs?: number
 }
@@ -43,7 +43,7 @@ export interface UnconfiguredRoute {
 }
 
 export interface HttpServer {
-  /** Returns the port. */
+  /** Resolves to the port. */
   listen(input: { readonly host: string; readonly port: number }): Promise<number>
   /** Makes each answer end its connection; new connections are still accepted. */
   drain(): void
@@ -52,7 +52,7 @@ export interface HttpServer {
 
 export const BODY_BYTES_MAX = 8_192
 
-/** Exceeds our own limits, so that our parsers explain wrong lengths. */
+/** Larger than our own limits, so that our parsers explain wrong lengths. */
 const PATH_PARAMETER_MAX = 512
 
 /** Limits slow senders (Slowloris); Node's check every 30 s would undo them. */
@@ -63,16 +63,16 @@ const CHECK_INTERVAL_MS = 5_000
 /** Longer than clients pause, short enough to free idle sockets. */
 const IDLE_MS = 10_000
 
-/** Without a byte in either direction. */
+/** Closes connections without a byte in either direction for this long. */
 const STILL_MS = 60_000
 
-/** At some 10 KB each they fit into the process. */
+/** About 10 KB each, so they fit into memory. */
 const CONNECTIONS_MAX = 10_000
 
-/** A connection beyond the backlog, 511 in Node, loses a second until its next SYN. */
+/** Connections beyond the backlog (511 in Node) wait a second for their next SYN. */
 const BACKLOG = 4_096
 
-/** The grace at shutdown for unfinished requests and unread answers. */
+/** Grace at shutdown for unfinished requests and unread answers. */
 const STOP_MS = 20_000
 
 export function createApi(deps: ApiDeps): HttpServer {
@@ -105,7 +105,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     clientErrorHandler: (error, socket) => void refuseMalformed(error, socket),
   })
   app.server.maxConnections = CONNECTIONS_MAX
-  // What it expects is ignored (RFC 9110, 10.1.1); Node's own 417 lacks our headers.
+  // Ignores the header Expect (RFC 9110, 10.1.1), because Node's own 417 lacks our headers.
   app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange))
   readJsonBodies(app)
 
@@ -113,7 +113,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     const bucket = findAddressBucket(ctx, request.socket.remoteAddress ?? '', request.headers)
     return new HttpCall(request, bucket, stopping.signal)
   }
-  /** The only writer of answers. */
+  /** Every answer is written here. */
   const send = (call: HttpCall, reply: FastifyReply, outgoing: Outgoing, route?: string) => {
     const { requestId, method, addressBucket: client } = call
     const { status, headers, body, stream } = outgoing
@@ -141,7 +141,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     const call = callOf(request)
     return send(call, reply, await preflight(ctx, call, allow))
   }
-  /** HTTP that Node cannot parse; what an earlier request of the connection is answered is not broken into. */
+  /** Refuses HTTP that Node cannot parse, without breaking into the answer of an earlier request. */
   const refuseMalformed = async (error: NodeJS.ErrnoException, socket: Socket) => {
     const bucket = findAddressBucket(ctx, socket.remoteAddress ?? '', {})
     const call = {
@@ -165,7 +165,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404 || !isCanonical(pathOf(request.url))) return unmatched(request, reply)
     const refusal = unfit(request)
-    // Its body is not read.
+    // Skips reading the body.
     if (refusal !== undefined)
       return refuseHere(request, reply.header('connection', 'close'), refusal)
     // Some clients send a type without a body.
@@ -173,7 +173,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const refusal = refusalOf(error)
-    // One of them may be what failed.
+    // One of these headers may be what failed.
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
     if (refusal.code === 'internal_error') reportFailure(ctx, error, request.id)
     return refuseHere(request, reply, refusal)
@@ -225,7 +225,7 @@ function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
   return endpoints
 }
 
-/** Counts an answer and logs it; the route and no value of it, as people paste keys into URLs. */
+/** Counts and logs an answer by its route, never by values, because people paste keys into URLs. */
 function observe(ctx: Context, answered: Answered): void {
   const { route = 'none', status, durationMs } = answered
   callCounts(ctx).addRequest(route, status, durationMs)
@@ -237,15 +237,15 @@ const isLogged = oncePerContext(({ config }) => ['debug', 'trace'].includes(conf
 interface Answered {
   readonly requestId: string
   readonly method: string
-  /** The counted address. */
+  /** The address that the call is counted under. */
   readonly client: string
-  /** Undefined: no endpoint answered. */
+  /** Undefined if no endpoint answered. */
   readonly route: string | undefined
   readonly status: number
   readonly durationMs: number
 }
 
-/** Random per process, plus a counter. */
+/** A random prefix per process, plus a counter. */
 function requestIds(): () => string {
   const prefix = randomBytes(4).toString('hex')
   let count = 0
@@ -262,7 +262,7 @@ function pathOf(target: string): string {
   return end === -1 ? path : path.slice(0, end)
 }
 
-/** Our paths need no escapes: an escape, fragment or segment parameter is an alias attempt. */
+/** Our paths need no escapes, so an escape, fragment or segment parameter is an attempt at an alias. */
 function isCanonical(path: string): boolean {
   return /^\/[!-~]*$/.test(path) && !/[%#;\\]/.test(path)
 }
@@ -280,10 +280,10 @@ function refuseUnmatched(method: string, allow: string | undefined): Refusal {
   })
 }
 
-/** Judges headers before a body is read. An empty body without a length, as HTTP/2 proxies send, is none. */
+/** Checks headers before the body is read. An empty body without a length, as HTTP/2 proxies send it, counts as none. */
 function unfit({ raw: { headers, httpVersion, method } }: FastifyRequest): Refusal | undefined {
   const { host } = headers
-  // RFC 9112, 3.2; Node joins several with a comma.
+  // RFC 9112, 3.2. Node joins repeated headers with a comma.
   if (host === undefined ? httpVersion !== '1.0' : /[,\s]/.test(host))
     return refuse('invalid_parameter', 'the Host header must name one host')
   if (method !== 'POST' && (headers['content-length'] ?? '0') !== '0')
@@ -316,19 +316,19 @@ function refuseUnparsed(code: string | undefined): Refusal {
   return refuse('invalid_parameter', 'not a well-formed HTTP/1.1 request')
 }
 
-/** As Node itself asks before it writes its own 400. */
+/** Uses the check that Node makes before it writes its own 400. */
 function isAnswering(
   socket: Socket & { readonly _httpMessage?: { readonly _headerSent: boolean } | null },
 ): boolean {
   return socket._httpMessage?._headerSent === true
 }
 
-/** The signal of a call ends it when the client leaves or the server stops. */
+/** The call's signal ends the stream when the client leaves or the server stops. */
 function readableOf(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
   return Readable.from(stream(call.signal), { objectMode: false })
 }
 
-/** A class: object literals with getters are slow to collect. */
+/** A class, because object literals with getters are slow to collect. */
 class HttpCall implements Call {
   readonly requestId: string
   readonly method: string
@@ -370,12 +370,12 @@ class HttpCall implements Call {
   }
 }
 
-/** Null without parameters. */
+/** Fastify passes null if there are no parameters. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null
 }
 
-/** A Map makes `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
+/** Uses a Map to make `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
 function parseQuery(text: string): HttpQuery {
   if (text === '') return NO_QUERY
   const query = new Map<string, string[]>()
@@ -390,7 +390,7 @@ function parseQuery(text: string): HttpQuery {
 /** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
 const JSON_BODY_TYPE = /^application\/json(?: ?; ?charset="?utf-?8"?)?$/i
 
-/** Reads bodies of `JSON_BODY_TYPE`, which the server checks: Fastify overlooks broken parameters. */
+/** The server checks `JSON_BODY_TYPE` before, because Fastify ignores broken parameters. */
 function readJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -421,7 +421,7 @@ function allowedMethods(
     literal: !path.includes('{'),
     allow: [...own].sort().join(', '),
   }))
-  // Literal paths first, as in the router.
+  // Matches literal paths first, as the router does.
   entries.sort((a, b) => Number(b.literal) - Number(a.literal))
   return (path) => entries.find((entry) => entry.pattern.test(path))?.allow
 }

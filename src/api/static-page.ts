@@ -7,13 +7,13 @@ export interface StaticContent {
   readonly path: string
   readonly contentType: string
   readonly text: string | (() => string | Promise<string>)
-  /** Whether what was built may still be shown; always, if absent. */
+  /** Whether the built content may still be shown; always true if absent. */
   readonly isFresh?: () => boolean
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers?: readonly string[]
 }
 
-/** Documents change with deployments only; afterwards an ETag revalidates. */
+/** Content changes with deployments only; after this an ETag revalidates. */
 const CACHED = 'private, max-age=300'
 
 /** Builds the text once and shares it among all answers. */
@@ -41,9 +41,9 @@ export function staticPage(content: StaticContent): Page {
 }
 
 interface Source {
-  /** Made anew when the text changes. */
+  /** The text is built again when this object changes. */
   readonly of: object
-  /** Tells several texts of one object apart. */
+  /** Distinguishes texts made from the same object. */
   readonly name: string
   text(): string
 }
@@ -54,11 +54,11 @@ interface Version extends Pick<Source, 'of' | 'name'> {
   gzipped?: Promise<Buffer>
 }
 
-/** Answers with a text that changes now and then; writes and compresses each version once. */
+/** Serves a text that changes now and then; writes and compresses each version once. */
 export class VersionedText {
   #last: Version | undefined
 
-  /** `headers` are copied; ETag, coding and the body are added. */
+  /** `headers` is copied; ETag, coding and body are added. */
   async answer(call: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
     const version = this.#versionOf(source)
     const { etag, text } = version
@@ -81,7 +81,7 @@ export class VersionedText {
   }
 }
 
-/** Drops the headers of a body, which a 304 does not carry (RFC 9110, 15.4.5). */
+/** Drops body headers, which a 304 does not carry (RFC 9110, 15.4.5). */
 function withoutType(headers: readonly string[]): string[] {
   const at = headers.indexOf('Content-Type')
   return at === -1 ? [...headers] : headers.toSpliced(at, 2)

@@ -86,11 +86,12 @@ export function pushHeaders(headers: string[], more: Readonly<Record<string, str
 }
 
 /**
- * Adds the contract's headers, the date and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`). `Vary`, because these differ by caller and some bodies by media type or coding.
+ * Adds the contract's headers, the date, and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`).
+ * `Vary` is needed, because these differ by caller, and some bodies by media type or coding.
  */
 export function stampRateLimit(headers: string[], rateLimit: RateLimitState, nowMs: number): void {
   const { dailyQuota, remaining, resetUnix, tier } = rateLimit
-  // The state holds until the reset, so a late answer is dated before it.
+  // A late answer is dated before the reset, until which its state holds.
   const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
   headers.push(
     'x-ratelimit-limit',
@@ -120,13 +121,13 @@ function httpDate(unix: number): string {
   return newest.text
 }
 
-/** Bound the header, whatever the request carries: proxies take about 4 KB of headers. */
+/** Bounds the header whatever the request has: proxies accept about 4 KB of headers. */
 const IGNORED_MAX = 10
 const IGNORED_LENGTH_MAX = 40
 
 /**
- * Query parameters and members of the body that the route does not have, percent-encoded. Every route
- * takes `format=json` unless it answers plain text.
+ * Lists query and body members that the route does not know, percent-encoded. Every route accepts `format=json`
+ * unless it answers plain text.
  */
 function ignoredParameters({ route, call: { query, body } }: Written): string {
   if (query.size === 0 && route.body === undefined) return ''
@@ -140,23 +141,23 @@ function ignoredParameters({ route, call: { query, body } }: Written): string {
 
 function shortened(name: string): string {
   const encoded = encodeURIComponent(name.slice(0, IGNORED_LENGTH_MAX).toWellFormed())
-  // No escape is cut in two.
+  // Does not cut a percent-escape in two.
   return encoded.slice(0, IGNORED_LENGTH_MAX).replace(/%[0-9A-F]?$/, '')
 }
 
-/** Refused addresses; a flood from more of them reads the store again. */
+/** Bounds the cache of refused addresses; beyond it the store is read again. */
 const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 1_000
 
-/** States of refused callers. */
+/** Cached states of refused callers. */
 const remembered = oncePerContext(
   () => new LRUCache<string, RateLimitState>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS }),
 )
 
-/** Docs and health must answer while the store hangs. */
+/** Docs and health must answer even while the store hangs. */
 const RATE_LIMIT_TIMEOUT_MS = 500
 
-/** The current state, or `nothingLeft` when the store is too slow. */
+/** Returns the current state, or `nothingLeft` if the store is too slow. */
 export async function rateLimitOf(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
   const late = delay(RATE_LIMIT_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
@@ -186,13 +187,13 @@ export function rememberedRateLimit(ctx: Context, caller: Caller): RateLimitStat
   return recall(ctx, caller) ?? nothingLeft(caller, ctx.clock())
 }
 
-/** A state of another day is wrong for today, and its reset may be past. */
+/** Drops states of an earlier day, whose reset has passed. */
 function recall(ctx: Context, caller: Caller): RateLimitState | undefined {
   const known = remembered(ctx).get(caller.identity)
   return known?.resetUnix === nextMidnight(unixNow(ctx.clock)) ? known : undefined
 }
 
-/** Returns the state without the store: tier, limit and reset, with nothing left. */
+/** Builds the state without the store: tier, limit and reset, with nothing left. */
 export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {
   return {
     tier: caller.tier,
@@ -225,8 +226,8 @@ const EXPOSED = [
 ]
 
 /**
- * `*` is for headers of others, such as those of tracing; it never covers `Authorization`, and old
- * browsers know no `*`. Stock x402 clients send `Access-Control-Expose-Headers` as a request header.
+ * `*` covers other headers, such as tracing, but never `Authorization`, and old browsers do not know it. Stock x402
+ * clients send `Access-Control-Expose-Headers` as a request header.
  */
 const ALLOWED = [
   '*',
@@ -244,12 +245,12 @@ const ALLOWED = [
   'Access-Control-Expose-Headers',
 ]
 
-/** Preflights can be cached for a day: what they allow never shrinks. */
+/** Browsers may cache preflights for a day, because what they allow never shrinks. */
 const PREFLIGHT_SECONDS = 86_400
 
 /**
- * Names and values in turn. Any origin may read, but without credentials, so no cookie of a visitor
- * can be abused (Fetch standard, CORS).
+ * Alternating names and values. Any origin may read, but without credentials, so no visitor's cookie can be abused
+ * (Fetch standard, CORS).
  */
 export const CONSTANT_HEADERS: readonly string[] = [
   'access-control-allow-origin',

@@ -8,7 +8,7 @@ export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000
 
 const SHAPE = /^0x[0-9a-fA-F]{40}$/
 
-/** Mixed case must have the right checksum (EIP-55). */
+/** Rejects mixed case with a wrong checksum (EIP-55). */
 export function parseAddress(text: string): Address | undefined {
   if (!SHAPE.test(text)) return undefined
   const digits = text.slice(2)

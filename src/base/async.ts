@@ -40,7 +40,7 @@ interface TtlOptions {
   readonly clock: Clock
 }
 
-/** A bounded cache; those who ask at once share a load. Age counts from its start. A failed load is not kept. */
+/** A bounded cache in which concurrent callers share one load. Age counts from the start of the load. Failed loads are not kept. */
 export class TtlCache<V> {
   readonly #held: LRUCache<string, Held<V>>
   readonly #ttlMs: number
@@ -66,7 +66,7 @@ export class TtlCache<V> {
     return fresh.value
   }
 
-  /** How long what is held may still be given: nothing after the clock was set back, as in `get`. */
+  /** Remaining life of a cached value; 0 if the clock was set back, as in `get`. */
   leftMs(key: string): number {
     const { askedAtMs = Number.NEGATIVE_INFINITY } = this.#held.peek(key) ?? {}
     const leftMs = askedAtMs + this.#ttlMs - this.#clock()

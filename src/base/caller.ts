@@ -25,7 +25,7 @@ export type Caller =
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address
-      /** Whether free calls count per key too; the first key's are the wallet's less the others'. */
+      /** Whether free calls are counted per key too; a first key's calls are the wallet's minus the others'. */
       readonly hasOwnCounter?: boolean
       readonly limits?: KeyLimits | undefined
       /** Whether the key's balance pays for a call. */

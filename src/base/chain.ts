@@ -8,11 +8,11 @@ export interface BlockRef {
 export interface BlockHeader extends BlockRef {
   readonly parentHash: Hash
   readonly timestamp: number
-  /** Null if the header does not hash to `hash`: an unproven bloom decides nothing. */
+  /** Null if the header does not hash to `hash`, because an unproven bloom decides nothing. */
   readonly logsBloom: `0x${string}` | null
 }
 
-/** Hex; the address is lower-case. */
+/** Values are hex; the address is in lower case. */
 export interface Log {
   readonly chainId: number
   readonly blockNumber: number
@@ -27,10 +27,10 @@ export interface Log {
   readonly data: `0x${string}`
 }
 
-/** More transactions and logs than fit into a block. With the rows of a log, a place is a safe integer. */
+/** No block has more transactions or logs. With `ROWS_MAX` the product stays a safe integer. */
 const TRANSACTIONS_MAX = 2 ** 19
 const LOGS_MAX = 2 ** 22
-/** Rows that the code of a mapping may make of one log. */
+/** Maximum rows that a mapping module may make of one log. */
 export const ROWS_MAX = 2 ** 12
 
 /** Orders a block's rows, including on chains that number logs per transaction. Throws RangeError. */
@@ -48,7 +48,7 @@ export function logIndexAt(place: number): number {
   return Math.floor(place / ROWS_MAX) % LOGS_MAX
 }
 
-/** 0 for all but the further rows that a mapping with code makes of a log. */
+/** Returns 0, except for further rows that a mapping module makes of a log. */
 export function rowAt(place: number): number {
   return place % ROWS_MAX
 }

@@ -9,7 +9,7 @@ export interface Deposit {
   readonly timestampUnix: number
   readonly txHash: Hash
   readonly logIndex: number
-  /** Among its transaction's payment transfers; survives reorgs. */
+  /** Index among the transaction's payment transfers; survives reorgs. */
   readonly positionInTx: number
   readonly from: Address
   readonly to: Address
@@ -31,7 +31,7 @@ export interface CanonicalDeposits {
   readonly head: BlockRef & {
     readonly timestamp: number
   }
-  /** The file's first block: what was paid before is not read. */
+  /** First block of the file; earlier payments are not read. */
   readonly completeFromBlock: number
   /** Whether history is read up to the newest final blocks. */
   readonly isComplete: boolean

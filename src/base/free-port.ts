@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give out by themselves: those may be taken again before they are used. */
+/** Below the ephemeral port range, from which the system may hand out a port before it is used. */
 const FROM = 10_000
 const TO = 32_768
 
-/** A port of 127.0.0.1 that nobody listens on: the wanted one if it is free, else any. */
+/** Returns a free port of 127.0.0.1: the wanted one if free, else any. */
 export async function freePort(wanted = 0): Promise<number> {
   for (let port = wanted; ; port = randomInt(FROM, TO)) {
     if (port !== 0 && (await isFree(port))) return port

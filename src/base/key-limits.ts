@@ -1,11 +1,11 @@
 import type { MicroUsd } from './money.ts'
 
-/** Undefined members limit nothing. */
+/** An undefined member limits nothing. */
 export interface KeyLimits {
   /** What paid calls may cost in a UTC day; free calls do not count. */
   readonly dailyCapMicroUsd?: MicroUsd
   readonly expiresUnix?: number
-  /** What the keys that it replaced had spent on a UTC day (Unix seconds). */
+  /** What the key's predecessors spent on a UTC day (Unix seconds). */
   readonly spentBefore?: { readonly day: number; readonly microUsd: MicroUsd }
 }
 

@@ -6,7 +6,7 @@ export type MicroUsd = bigint
 /** A price per whole token, scaled by 10^`PRICE_DECIMALS`. */
 export type Price = bigint
 
-/** Leaves 10^-30 dollars 18 significant digits, even in a quote token worth 10^5. */
+/** Keeps 18 significant digits of a price of 10^-30 dollars, even in a quote token worth 10^5. */
 export const PRICE_DECIMALS = 54
 
 export const PRICE_ONE: Price = 10n ** BigInt(PRICE_DECIMALS)
@@ -51,7 +51,7 @@ function toSignificant(value: bigint): bigint {
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
-/** Writes neither an exponent nor trailing zeros. */
+/** Writes no exponent and no trailing zeros. */
 export function formatDecimal(raw: bigint, decimals: number): string {
   const sign = raw < 0n ? '-' : ''
   const digits = (raw < 0n ? -raw : raw).toString().padStart(decimals + 1, '0')
@@ -60,7 +60,7 @@ export function formatDecimal(raw: bigint, decimals: number): string {
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 
-/** Undefined if malformed or too precise. */
+/** Returns undefined if malformed or too precise. */
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined
@@ -69,7 +69,7 @@ export function parseDecimal(text: string, decimals: number): bigint | undefined
   return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
 }
 
-/** Rounds half up; non-negative. */
+/** Rounds half up; arguments must not be negative. */
 export function multiplyDivide(a: bigint, b: bigint, c: bigint): bigint {
   assert(c > 0n, 'division by zero')
   return (a * b + c / 2n) / c
@@ -82,7 +82,7 @@ export function percentage(part: bigint, whole: bigint, digits = 6): number {
   return Number(multiplyDivide(part * 100n, scale, whole)) / Number(scale)
 }
 
-/** Null where something is to be a share of nothing. */
+/** Returns null if the whole is 0 but the part is not. */
 export function shareOf(part: bigint, whole: bigint): number | null {
   return whole === 0n && part !== 0n ? null : percentage(part, whole)
 }

@@ -10,7 +10,7 @@ assert(manifestFile !== undefined, 'every file of this package lies below its pa
 /** The folder that holds both `src/` and `dist/`. */
 export const PACKAGE_ROOT = dirname(manifestFile)
 
-/** A thread's entry file: the source, or what was built of it. `name` is as in `src/`, without ending. */
+/** Entry file of a worker thread: the source, or its build. `name` is as in `src/`, without ending. */
 export function moduleFile(name: string): URL {
   const isBuilt = import.meta.filename.endsWith('.js')
   return pathToFileURL(join(PACKAGE_ROOT, isBuilt ? `dist/${name}.js` : `src/${name}.ts`))

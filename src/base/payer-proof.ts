@@ -1,9 +1,9 @@
 import type { Address, Hash } from './address.ts'
 
-/** `day` where several owners sign one after another; `ignored` for stored proofs. */
+/** `day` allows several owners to sign one after another; `ignored` is for stored proofs. */
 export type Freshness = 'required' | 'day' | 'ignored'
 
-/** A payer's consent that a transaction of theirs pays for another's key. */
+/** A payer's signed consent that a transaction of theirs pays for someone else's key. */
 export interface PayerProof {
   readonly payerAddress: Address
   readonly chainId: number
@@ -11,7 +11,7 @@ export interface PayerProof {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** The contract is asked apart, when the proof is posted. */
+  /** The contract is asked separately, when the proof is posted. */
   readonly byContract: boolean
   readonly freshness: Freshness
 }

@@ -7,11 +7,11 @@ import {
   Type,
 } from 'typebox'
 
-/** An object that the OpenAPI document lists under this name. */
+/** An object listed under this name in the OpenAPI document. */
 export const named = <P extends TProperties>(title: string, properties: P): TObject<P> =>
   Type.Object(properties, { title })
 
-/** An object with any keys. `Type.Record` makes `patternProperties`, which generators of clients do not know. */
+/** An object with any keys. `Type.Record` would make `patternProperties`, which client generators do not support. */
 export const mapOf = <V extends TSchema>(
   value: V,
   options?: object,

@@ -12,7 +12,7 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 /** Low s (EIP-2), v 27 or 28. */
 export type Signature = `0x${string}`
 
-/** With or without `0x`. Accepts only r, s > 0, low s, and v in 0, 1, 27, 28. */
+/** The `0x` is optional. Accepts only r, s > 0, low s, and v of 0, 1, 27 or 28. */
 export function parseSignature(text: string): Signature | undefined {
   const hex = SHAPE.exec(text)?.[1]?.toLowerCase()
   if (hex === undefined) return undefined

@@ -9,7 +9,7 @@ export function joinWords(words: readonly string[], last: 'and' | 'or'): string 
   return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`
 }
 
-/** Text as it may stand in HTML, SVG and their attributes. */
+/** Escapes text for HTML, SVG and their attributes. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -21,7 +21,7 @@ export type Quotas = Readonly<Record<Tier, number>>
 export const walletTiers = tiers.filter((tier) => tier.needs !== 'nothing')
 export const shareTiers = tiers.filter((tier) => tier.needs === 'share')
 
-/** What a wallet may do, with all its keys together. */
+/** What a wallet may use, over all its keys. */
 export interface Allowance {
   readonly tier: WalletTier
   readonly dailyQuota: number

@@ -11,7 +11,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_SECONDS = 3_600
 export const DAY_SECONDS = 86_400
 
-/** UTC. */
+/** Returns midnight UTC. */
 export function startOfDay(unix: number): number {
   return unix - (unix % DAY_SECONDS)
 }
@@ -25,7 +25,7 @@ export function nextMidnight(unix: number): number {
   return startOfDay(unix) + DAY_SECONDS
 }
 
-/** UTC. */
+/** Returns `YYYY-MM-DD` in UTC. */
 export function toDate(unix: number): string {
   return new Date(unix * 1000).toISOString().slice(0, 10)
 }
@@ -34,7 +34,7 @@ export function toIso(unix: number): string {
   return `${new Date(unix * 1000).toISOString().slice(0, 19)}Z`
 }
 
-/** Midnights (UTC) up to that of `untilUnix`, oldest first. */
+/** Returns UTC midnights up to that of `untilUnix`, oldest first. */
 export function lastDays(untilUnix: number, n: number): number[] {
   const last = startOfDay(untilUnix)
   return Array.from({ length: n }, (_, index) => last - (n - 1 - index) * DAY_SECONDS)
@@ -43,10 +43,7 @@ export function lastDays(untilUnix: number, n: number): number[] {
 const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/
 
-/**
- * RFC 3339 to Unix milliseconds. Stricter than Date: no 31 February, upper-case T and Z, no leap
- * seconds.
- */
+/** Parses RFC 3339 to Unix milliseconds. Stricter than Date: no 31 February, upper-case T and Z, no leap seconds. */
 export function parseInstant(text: string): number | undefined {
   const match = RFC_3339.exec(text)
   if (match === null) return undefined
@@ -59,9 +56,7 @@ export function parseInstant(text: string): number | undefined {
   return local + Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)) - offset * 60_000
 }
 
-/**
- * Unix seconds, a day, or RFC 3339, to Unix milliseconds. A `+` that was not escaped in a URL arrives as a space.
- */
+/** Parses Unix seconds, a day or RFC 3339 to Unix milliseconds. An unescaped `+` in a URL arrives as a space. */
 export function parseMoment(text: string): number | undefined {
   if (/^\d{1,11}$/.test(text)) return Number(text) * 1_000
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseInstant(`${text}T00:00:00Z`)

@@ -17,10 +17,10 @@ export interface Token {
 /** Stands for a chain's native coin, as in Uniswap v4 and most payouts. */
 export const COIN_ADDRESS = ZERO_ADDRESS
 
-/** Some contracts name the coin by this one (ERC-7528). */
+/** Some contracts use this address for the coin (ERC-7528). */
 const COIN_ALIAS: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** The address as tokens have it: one for the coin. */
+/** Maps every address of the native coin to `COIN_ADDRESS`. */
 export function tokenAddress(named: Address): Address {
   return named === COIN_ALIAS ? COIN_ADDRESS : named
 }

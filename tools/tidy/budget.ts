@@ -9,9 +9,9 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4194,
-  api: 3301,
-  base: 758,
+  accounts: 4185,
+  api: 3299,
+  base: 753,
   chain: 3458,
   data: 5524,
   db: 1775,

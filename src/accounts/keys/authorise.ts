@@ -17,7 +17,7 @@ export const SIGNED_FIELDS = {
   message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
 }
 
-/** All three or none. */
+/** The three members are sent together or not at all. */
 export const ProofBody = Type.Partial(Type.Object(SIGNED_FIELDS))
 
 export type OwnerProof = Static<typeof ProofBody>
@@ -93,7 +93,7 @@ export async function actOnKey<T>(
   const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
     if (isRefusal(found)) return found
-    // What a concurrent change wrote goes along with a rotation.
+    // Reads the row again under the lock, because a concurrent change must survive a rotation.
     const key = (await lockKey(connection, publicId)) ?? found
     return act(connection, key, nowUnix)
   })

@@ -142,7 +142,7 @@ function applyLimits(
   }
 }
 
-/** The limits that would allow more than before: only the wallet may change them so. */
+/** Names the limits that the change would loosen, which only the wallet may do. */
 function loosened(before: KeyLimits, after: KeyLimits): readonly string[] {
   const isMore = <T extends number | bigint>(now: T | undefined, then: T | undefined) =>
     then !== undefined && (now === undefined || now > then)

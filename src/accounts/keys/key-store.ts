@@ -19,7 +19,7 @@ const keys = codecOf({
   label: column.textOrNull,
   createdUnix: column.integer,
   revokedUnix: column.integerOrNull,
-  /** Its calls are the wallet's minus those of the other keys. */
+  /** The first key has no counter: its calls are the wallet's minus those of the other keys. */
   isFirst: column.flag,
   limits: (row, name) => parseLimits(column.textOrNull(row, name)),
 })
@@ -39,7 +39,7 @@ function limitsText(limits: KeyLimits = {}): string | null {
 
 const ACTIVE_KEYS_MAX = 10
 
-/** Ten collisions in a row mean broken randomness. */
+/** Ten collisions in a row mean that the random source is broken. */
 const DRAWS_MAX = 10
 
 export async function findKeysByDigest(
@@ -52,7 +52,7 @@ export async function findKeysByDigest(
   return new Map(found.map((row) => [column.text(row, 'secret_digest'), keys.read(row)]))
 }
 
-/** Repeats the last up to a power of two, to prepare few texts. */
+/** Repeats the last name up to a power of two, so that few distinct statements are prepared. */
 export function padded(names: readonly string[]): readonly string[] {
   const last = names.at(-1)
   if (last === undefined) return names
@@ -68,7 +68,7 @@ export async function findKey(
   return first(reads.run(sql`select ${keys.columns} from keys where public_id = ${publicId}`))
 }
 
-/** Prevents revocation and rotation until the transaction ends. */
+/** Locks the key's row: it cannot be revoked or rotated until the transaction ends. */
 export async function lockKey(connection: Connection, publicId: string): Promise<Key | undefined> {
   return first(
     connection.run(sql`
@@ -91,7 +91,7 @@ interface NewKeyInput {
   readonly wallet: Address
   readonly label: string | null
   readonly nowUnix: number
-  /** The limits of the key that it replaces. */
+  /** A rotated key hands its limits to its successor. */
   readonly limits?: KeyLimits | undefined
 }
 
@@ -117,7 +117,7 @@ export async function insertKey(
   throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
 }
 
-/** Undefined when the publicId is taken; ids are never reused. */
+/** Returns undefined when the publicId is taken; ids are never reused. */
 function tryInsert(
   connection: Connection,
   made: NewSecret,
@@ -133,7 +133,7 @@ function tryInsert(
   )
 }
 
-/** Returns the secret's digest; undefined when already revoked. */
+/** Returns the digest of the secret, or undefined if the key was already revoked. */
 export async function markRevoked(
   connection: Connection,
   input: { readonly publicId: string; readonly nowUnix: number },
@@ -220,7 +220,7 @@ export async function rotationsOf(connection: Connection, publicId: string): Pro
   return found.map((row) => column.text(row, 'public_id'))
 }
 
-/** A key's newest rotation or itself, locked against rotation until the transaction ends. */
+/** Locks the key's newest rotation, or the key itself, against rotation until the transaction ends. */
 export async function lockSuccessor(connection: Connection, publicId: string): Promise<string> {
   let newest = publicId
   for (;;) {
@@ -238,7 +238,7 @@ export async function publicIdsOf(connection: Connection, wallet: Address): Prom
   return found.map((row) => column.text(row, 'public_id'))
 }
 
-/** A second use is refused for ever, also where a restored store has forgotten the first. */
+/** Refuses a second use of a signed message, also after a restore that lost the first use. */
 export async function useMessage(
   connection: Connection,
   input: { readonly signed: SignedMessage; readonly action: string; readonly nowUnix: number },
@@ -267,7 +267,7 @@ const SECRET_BYTES = 16
 
 const PUBLIC_ID_BYTES = 4
 
-/** Shown once; only the digest is stored. */
+/** The secret is shown once; only its digest is stored. */
 interface NewSecret {
   readonly publicId: string
   readonly secret: string
@@ -289,7 +289,7 @@ export function isSecret(keyPrefix: string, text: string): boolean {
   return /^[0-9a-f]{8}_[0-9a-f]{32}$/.test(text.slice(keyPrefix.length + 1))
 }
 
-/** A refusal rolls back. */
+/** Rolls the transaction back if the work refuses. */
 export async function writeOrRefuse<T>(
   engine: Engine,
   work: (connection: Connection) => Promise<T | Refusal>,
@@ -328,7 +328,7 @@ export const KeyRecord = named('ApiKey', {
   }),
 })
 
-/** The only answers with a secret. */
+/** Only mint and rotation answer with a secret. */
 export const NewKey = named('NewApiKey', {
   key: KeyRecord,
   secret: Type.String({ description: 'Shown once; only its hash is kept.' }),
@@ -351,19 +351,19 @@ export const Label = Type.Union([Type.String({ maxLength: 512 }), Type.Null()], 
   description: 'Free text of at most 64 characters; null for none.',
 })
 
-/** Code points. */
+/** Counted in code points. */
 const LABEL_MAX = 64
 
-/** Controls, lone surrogates, line separators and bidi controls (UAX 9). */
+/** Control characters, lone surrogates, line separators and bidi controls (UAX 9). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
-/** Nothing that is seen: spaces, format characters and others that leave no mark. */
+/** Spaces, format characters and others that print nothing. */
 const INVISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 
 /** Labels are logged, so they must not hold a secret. */
 const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}/
 
-/** Normalizes to NFC; an empty label is none. */
+/** Normalizes a label to NFC; an empty one becomes undefined. */
 export function parseLabel(text: string | null | undefined): string | null | Refusal {
   const label = (text ?? '').normalize('NFC')
   if (label === '') return null

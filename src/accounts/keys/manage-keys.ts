@@ -121,7 +121,7 @@ export function rotateRoute(ctx: Context): Route {
   })
 }
 
-/** Carries over the limits and what was spent today. */
+/** Copies the old key's limits and what it spent today to the new key. */
 async function carryLimits(
   connection: Connection,
   key: Key,
@@ -198,7 +198,7 @@ export function moveBalanceRoute(ctx: Context): Route {
       const moved = await writeOrRefuse(ctx.accounts, async (connection) => {
         const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
         if (isRefusal(from)) return from
-        // A concurrent rotation would strand the money on a revoked key.
+        // Locks the receiving key: a concurrent rotation would leave the money on a revoked key.
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)
@@ -224,7 +224,7 @@ export async function moveWholeBalance(
     readonly nowUnix: number
   },
 ): Promise<MicroUsd> {
-  // Locked in name order, so that two moves cannot deadlock.
+  // Locks in name order, so that two moves cannot deadlock.
   const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
   const locked = new Map<string, MicroUsd>()
   for (const account of [from, to].sort())

@@ -12,7 +12,7 @@ import { answer, defineRoute, type Parameter, parsed, type Route } from '#route.
 
 type Checking = Pick<Context, 'ecosystem' | 'clock'>
 
-/** One title each, so that no signature serves another action. */
+/** Each action has a title of its own, so that a signature cannot be used for another action. */
 export const ACTIONS = [
   'mint',
   'list',
@@ -68,26 +68,26 @@ const GRAMMAR: Readonly<Record<Field, (text: string) => boolean>> = {
 
 const MESSAGE_BYTES_MAX = 512
 
-/** Enough to sign on a phone; limits the use of stolen signatures. */
+/** Long enough to sign on a phone, short enough to limit the use of a stolen signature. */
 const AGE_MAX_MS = 5 * 60_000
 
 const DAY_MS = 86_400_000
 
-/** Clock skew of wallets. */
+/** Tolerates clocks that run ahead. */
 const AHEAD_MAX_MS = 60_000
 
 export function fieldsOf(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
 
-/** LF between lines, none at the end. */
+/** Joins the lines with LF, without one at the end. */
 export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
   const { title, fields } = FORMS[action]
   const lines = fields.map((field) => `${LABELS[field]}: ${values[field] ?? ''}`)
   return [`${serviceName}: ${title}`, ...lines].join('\n')
 }
 
-/** Undefined unless it equals `buildMessage` byte for byte. */
+/** Returns undefined unless the text equals what `buildMessage` writes, byte for byte. */
 export function parseMessage(
   serviceName: string,
   text: string,
@@ -162,11 +162,11 @@ interface SignedInput {
 export interface SignedMessage {
   readonly wallet: Address
   readonly values: MessageValues
-  /** Digest of message and address, since signatures can be re-encoded. */
+  /** The digest covers message and address, not the signature, because signatures can be re-encoded. */
   readonly digest: string
 }
 
-/** Recovery takes milliseconds, so it comes last. */
+/** Recovers the signer last, because that takes milliseconds. */
 export function checkSigned(
   ctx: Checking,
   input: SignedInput,
@@ -191,7 +191,7 @@ function digestOf(message: string, wallet: Address): string {
   return hash('sha256', `${wallet}\n${message}`, 'hex')
 }
 
-/** Undefined when valid. It binds payer, chain, transaction and key, so replays are harmless. */
+/** Returns undefined if valid. The text binds payer, chain, transaction and key, so a replay is harmless. */
 export async function verifyPayerProof(
   ctx: Checking,
   input: PayerProof,
@@ -255,7 +255,7 @@ export function messageRoute(ctx: Context): Route {
       const { action, address } = parameters
       const missing = refuseMissing(ctx, action)
       if (missing !== undefined) return missing
-      // Milliseconds make texts of one second differ; each is valid once.
+      // Milliseconds keep two texts of the same second distinct, so that each can be used once.
       const issued = new Date(ctx.clock()).toISOString()
       const known: MessageValues = {
         address: showAddress(address),
@@ -270,7 +270,7 @@ export function messageRoute(ctx: Context): Route {
   })
 }
 
-/** Refuses unavailable actions before anyone signs. */
+/** Refuses actions that this service lacks before anyone signs for them. */
 function refuseMissing(
   { ecosystem: { gate, payment } }: Context,
   action: Action,

@@ -64,7 +64,7 @@ export function mintRoute(ctx: Context): Route {
       if (isRefusal(signed)) return signed
       const closed = await checkGate(ctx, signed.wallet)
       if (closed !== undefined) return closed
-      // Nothing may fail between the commit and the only answer with the secret.
+      // Reads the allowance before the commit: after it nothing may fail, because only this answer shows the secret.
       const allowance = await readAllowance(ctx, signed.wallet)
       const made = await mintKey(ctx, signed, label)
       if (isRefusal(made)) return made
@@ -166,7 +166,7 @@ async function holdingsOf(ctx: Context, wallet: Address) {
   } as const
 }
 
-/** For a proven signer only: the refusal says what the wallet holds. */
+/** Call only for a verified signer, because the refusal shows what the wallet holds. */
 async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
   const holdings = await holdingsOf(ctx, wallet)
   if (holdings.kind === 'unavailable') return unavailable(holdings.message)

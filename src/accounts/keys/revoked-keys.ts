@@ -11,15 +11,15 @@ import type { Engine } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import { type Answer, answer, defineRoute, type Route } from '#route.ts'
 
-/** A public id per line, beside embedded accounts: older accounts put back must not revive these keys. */
+/** One public id per line, next to embedded accounts, so that a restored backup does not revive revoked keys. */
 const FILE = 'revoked-keys.txt'
 
-/** On the disk when it returns. */
+/** Syncs the file to disk before it returns. */
 export function noteRevokedKeys(folder: string, publicIds: readonly string[]): void {
   if (publicIds.length === 0) return
   const descriptor = openSync(join(folder, FILE), 'a', 0o600)
   try {
-    // Each begins a line, also behind one that a power loss cut off.
+    // The leading newline keeps an id intact after a line that a power loss cut off.
     appendFileSync(descriptor, publicIds.map((publicId) => `\n${publicId}`).join(''))
     fsyncSync(descriptor)
   } finally {
@@ -32,7 +32,7 @@ export function readRevokedKeys(folder: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
 }
 
-/** Revokes the keys of the list again, and adds those that a crash kept from it. */
+/** Revokes the listed keys again, and lists revoked ones that a crash kept out of the file. */
 export async function revokeAgain(
   folder: string,
   accounts: Engine,
@@ -62,7 +62,7 @@ export function noteKeyChange({ config, logger }: Context, change: KeyChange): v
   try {
     noteRevokedKeys(config.dataFolder, [publicId])
   } catch (err) {
-    // The change is committed, and its answer may hold a secret.
+    // Only log: the change is committed, and its answer may hold a secret.
     logger.error({ err, publicId }, `not noted in ${FILE}: a restore would revive the key`)
   }
 }

@@ -13,7 +13,7 @@ export interface CapLeft {
   readonly cap: ReachedCap
 }
 
-/** What caps leave, by account. Locks the keys, so that a rotation takes along what they spent. */
+/** Returns what each account's cap leaves. Locks the keys, so that a rotation takes the spent amount along. */
 export async function lockCaps(
   connection: Connection,
   day: number,
@@ -25,7 +25,7 @@ export async function lockCaps(
   return capsOf(connection, day, locked)
 }
 
-/** Reads what `lockCaps` does, without locks: use it for display only. */
+/** Reads the same as `lockCaps` without locks, for display only. */
 export async function readCaps(
   connection: Connection,
   day: number,
@@ -52,7 +52,7 @@ async function capsOf(
   return left
 }
 
-/** What keys, and those that they replaced, spent on a day. */
+/** Returns what keys and their predecessors spent on a day. */
 export async function readSpent(
   connection: Connection,
   day: number,

@@ -15,20 +15,20 @@ export function bucketAccount(addressBucket: string): string {
   return `bucket:${addressBucket}`
 }
 
-/** Minus the money that came in. */
+/** External account of a chain; its balance is minus the money that came in. */
 export function chainInAccount(chainId: number): string {
   return `chain_in:${chainId}`
 }
 
 /**
- * Holds the debt after a reorg took spent money; zero or below. Per wallet, so that moving money between keys
- * cannot evade it.
+ * Holds a wallet's debt (zero or below) after a reorg removed money it had spent. It is per wallet, because money can
+ * move between keys.
  */
 export function receivableAccount(wallet: string): string {
   return `receivable:${wallet}`
 }
 
-/** The database keeps it at zero or above. */
+/** A database guard keeps prepaid accounts at zero or above. */
 export function isPrepaid(account: string): boolean {
   return account.startsWith('key:') || account.startsWith('bucket:')
 }
@@ -53,8 +53,8 @@ export async function lockBalance(connection: Connection, account: string): Prom
 }
 
 /**
- * Whether the accounts were restored at this second or later. What was signed to be used once, and could be
- * used from then on, may have been used in the rows that are lost: refuse it.
+ * Whether the accounts were restored at or after this second. A one-time message from before then may have been used
+ * in the lost rows, so refuse it.
  */
 export async function restoredSince(
   reads: Pick<Connection, 'run'>,
@@ -65,7 +65,7 @@ export async function restoredSince(
   return found.length > 0
 }
 
-/** A backup holds a row without a time, which its first start as the accounts fills. */
+/** Fills the row without a time that every backup carries; the first start after a restore calls this. */
 export async function recordRestore(tx: Pick<Connection, 'run'>, nowUnix: number): Promise<void> {
   await tx.run(sql`update restores set restored_unix = ${nowUnix} where restored_unix is null`)
 }

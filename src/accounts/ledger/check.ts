@@ -15,7 +15,7 @@ export interface Check {
 
 export const DIFFERENCES_MAX = 100
 
-/** `subject`, `expected` and `found`, as text: broken figures may not be exact. */
+/** The statement returns `subject`, `expected` and `found` as text, because broken figures may not be exact numbers. */
 export function queryCheck(name: string, statement: Sql): Check {
   return {
     name,
@@ -31,7 +31,7 @@ export function queryCheck(name: string, statement: Sql): Check {
   }
 }
 
-/** 2^53 - 1. */
+/** 2^53 - 1, the largest integer that a number holds exactly. */
 const EXACT_MAX: Sql = sql`9007199254740991`
 
 export const ledgerChecks: readonly Check[] = [
@@ -87,10 +87,10 @@ export interface LedgerSums {
   readonly negative: number
 }
 
-/** About a millisecond each on SQLite, whose reads hold the thread. */
+/** About a millisecond per page on SQLite, whose reads block the thread. */
 const PAGE = 1_000
 
-/** Reads pages without a common snapshot: entries never change, and each sums to zero. */
+/** Needs no common snapshot: entries never change, and each sums to zero. */
 export async function sumLedger(engine: Pick<Engine, 'read'>): Promise<LedgerSums> {
   return { postings: await sumPostings(engine), negative: await countNegative(engine) }
 }

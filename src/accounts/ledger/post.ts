@@ -9,7 +9,7 @@ export interface Posting {
   readonly microUsd: MicroUsd
 }
 
-/** Postings sum to zero; immutable. */
+/** Postings of an entry sum to zero and never change. */
 export interface Entry {
   readonly id: string
   readonly kind: 'credit' | 'reversal' | 'move'
@@ -21,8 +21,8 @@ export interface Entry {
 type PostOutcome = 'created' | 'exists' | 'insufficient'
 
 /**
- * Posts in the caller's transaction. `insufficient`: a prepaid account would go negative; nothing was
- * written. Throws for a different entry under the same id.
+ * Posts in the caller's transaction. Returns `insufficient`, and writes nothing, if a prepaid account would go below
+ * zero. Throws if the id has a different entry.
  */
 export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
   assertBalanced(entry)
@@ -40,9 +40,7 @@ export async function post(connection: Connection, entry: Entry): Promise<PostOu
   return 'exists'
 }
 
-/**
- * False if already posted. Follows its postings, so that the database can check their sum.
- */
+/** Returns false if already posted. Called after its postings are written, so that a trigger can check their sum. */
 async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   const { id, kind, reference, createdUnix, postings } = entry
   const lines = postings.map((each, line) => [id, line, each.account, each.microUsd])
@@ -65,7 +63,7 @@ async function changeBalance(connection: Connection, change: Posting): Promise<b
       values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
       on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
       returning micro_usd`)
-    // Refuses a balance too large to be read exactly.
+    // Balances are read as exact numbers, so larger ones are refused.
     assert(row !== undefined, `${account} was changed`)
     column.amount(row, 'micro_usd')
     return true
@@ -112,7 +110,7 @@ async function isPosted(connection: Connection, entry: Entry): Promise<boolean> 
   return true
 }
 
-/** Returns postings sorted by account, to avoid deadlocks. */
+/** Sorts postings by account, to avoid deadlocks. */
 function netChanges(entry: Entry): Posting[] {
   const net = new Map<string, bigint>()
   for (const { account, microUsd } of entry.postings)

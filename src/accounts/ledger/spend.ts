@@ -3,7 +3,7 @@ import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column } from '#db/sql.ts'
 
 interface SpendInput {
-  /** Each account must have been posted to before. */
+  /** Calls by account. Each account must have been posted to before. */
   readonly calls: ReadonlyMap<string, number>
   readonly pricePerCall: MicroUsd
   /** Unix seconds. */
@@ -16,8 +16,8 @@ export interface Spent {
 }
 
 /**
- * Debits what each balance covers, in one statement, so that replicas cannot double-spend. Calls are
- * no entries of the journal: their days stay for ever.
+ * Debits what each balance covers in one statement, so that replicas cannot double-spend. Calls have no journal
+ * entries; their daily sums are kept for ever.
  */
 export async function spendCalls(
   connection: Connection,
@@ -26,7 +26,7 @@ export async function spendCalls(
   const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
   const debited = await connection.insert(
     debitAt(pricePerCall),
-    // Negative, so that a new row grants nothing.
+    // Negative, so that an account without a row is granted nothing.
     wanted.map(([account, count]) => [account, -count]),
   )
   const spent = new Map(

@@ -11,19 +11,19 @@ interface GuardLimit {
 }
 
 /**
- * `general` is wide enough that a loop through a day's quota meets 402, not 429. A mint costs a
- * signature recovery and a claim a row; honest callers need few.
- * Any web site can make its visitors read the gate, which must not keep them from revoking a key.
+ * `general` is wide enough that a loop through a day's quota meets 402, not 429. Mints and claims cost a signature
+ * recovery and a row, and honest callers need few. `gate` is apart, because any web site can make its visitors read
+ * the gate, and that must not keep them from revoking a key.
  */
 export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
 
 /** About 10 MB per kind. Counters cannot stop attackers with more addresses. */
 const BUCKETS_MAX = 100_000
 
-/** Registrations: 30 an hour, since each asks a URL that may be anyone's. */
+/** 30 registrations an hour, because each makes the service call a URL that may be anyone's. */
 const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
 
-/** Takes a token, counted in this process only; refuses when none is left. */
+/** Takes a token from this process's bucket; refuses when it is empty. */
 export function guardCall(
   ctx: Context,
   caller: Caller,
@@ -37,7 +37,7 @@ export function guardCall(
   return refused
 }
 
-/** Counted by wallet, since many of them may share an address, such as that of a cloud. */
+/** Counts a keyed caller by wallet, because many keys may share an address, such as a cloud's. */
 function isTrusted(caller: Caller): boolean {
   return caller.kind === 'keyed' && (caller.tier === 'premium' || caller.hasBalance === true)
 }
@@ -79,7 +79,7 @@ export function createFailureGuard({
   }
 }
 
-/** A cache per kind, so that a flood of one cannot evict the others. Lazy: each allocates all its room. */
+/** Keeps one cache per kind, so that a flood of one cannot evict the others. Built on first use, because each allocates all its room. */
 function bucketsOf(ctx: Context, kind: GuardKind): TokenBuckets {
   const kinds = kindsOf(ctx)
   const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, limitOf(ctx, kind))

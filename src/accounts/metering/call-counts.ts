@@ -3,7 +3,7 @@ import { oncePerContext } from '#context.ts'
 type AdmissionSource = 'quota' | 'prepaid' | 'exhausted' | 'limited'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-/** A commit waits for a disk or for the database's. */
+/** A commit waits for the local disk or for the database's. */
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
 
 const CLASSES = [1, 2, 3, 4, 5]
@@ -40,7 +40,7 @@ class CallCounts {
     this.#commits.add(seconds)
   }
 
-  /** Prometheus exposition format, text version 0.0.4. Paths are ours and need no escapes. */
+  /** Writes the Prometheus text format 0.0.4. Paths are our own, so they need no escaping. */
   text(): string {
     const routes = [...this.#routes]
     return [
@@ -75,13 +75,13 @@ function head(name: string, type: 'counter' | 'histogram', help: string): readon
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
 }
 
-/** Prometheus histogram in plain numbers; the text is built on scrape. */
+/** A Prometheus histogram in plain numbers; its text is built on scrape. */
 export class Distribution {
   readonly #bounds: readonly number[]
   readonly #counts: number[]
   #sum = 0
 
-  /** Bounds ascend; a value equal to a bound counts below it. */
+  /** Bounds ascend; a value equal to a bound counts in that bucket. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#counts = [...bounds, Number.POSITIVE_INFINITY].map(() => 0)

@@ -2,10 +2,7 @@ import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.
 import { DAY_SECONDS } from '#base/time.ts'
 import { sql } from '#db/sql.ts'
 
-/**
- * Calls of revoked keys at least a day later, to allow for clock skew. A first key's calls are the
- * remainder.
- */
+/** Calls counted a day or more after the revocation, to allow for clock skew. A first key's calls are the wallet's remainder. */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls
   from keys join spend_days as spend on spend.account = 'key:' || keys.public_id

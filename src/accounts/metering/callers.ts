@@ -17,7 +17,7 @@ import { batchLoader, readAllowance } from './tier.ts'
 
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
-/** Revocation and a new allowance must hold on every replica within a second. */
+/** A revocation or new allowance must hold on every replica within a second. */
 const KEY_TTL_MS = 500
 
 /** Bounds memory under a flood of bad secrets. */
@@ -51,8 +51,8 @@ export function anonymousCaller({ ecosystem }: Context, bucket: string): Caller 
 }
 
 /**
- * Applies a revocation here at once; other replicas follow at a notification, or within `KEY_TTL_MS`.
- * Without a digest every key is read again, where notifications may have been missed.
+ * Drops the key from this process's cache; other replicas follow by notification, or within `KEY_TTL_MS`. Without a
+ * digest, drops all, because notifications may have been missed.
  */
 export function forgetKey(ctx: Context, digest: string | undefined): void {
   const { callers } = keysOf(ctx)
@@ -94,7 +94,7 @@ const MISPLACED = refuse(
   'send the key as "Authorization: Bearer <key>", not in X-API-Key',
 )
 
-/** Without this refusal the call would count as one without a key, and the owner would not learn why. */
+/** Refuses a key in X-API-Key: the call would otherwise count as anonymous, and the owner would not learn why. */
 function isMisplaced(keyPrefix: string, { 'x-api-key': sent }: RequestHeaders): boolean {
   return typeof sent === 'string' && isSecret(keyPrefix, sent)
 }
@@ -118,7 +118,7 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
   )
 }
 
-/** Undefined for a key that is unknown or revoked. */
+/** Returns undefined if the key is unknown or revoked. */
 async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefined> {
   const { find } = keysOf(ctx)
   const readMs = ctx.clock()
@@ -175,7 +175,7 @@ const IPV6_BUCKET_BITS = 64
 /** A closed socket has no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
-/** How many addresses of sockets are remembered with their buckets: parsing an address takes longer than looking it up. */
+/** Caches the bucket of a socket's address, because parsing is slower than a look-up. */
 const PEERS_MAX = 10_000
 
 /**
@@ -245,7 +245,7 @@ function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): P
   return nearest
 }
 
-/** The setting was checked when it was read. A range of IPv4-mapped addresses is one of IPv4 addresses. */
+/** The setting was validated when it was read. IPv4-mapped ranges become IPv4 ranges. */
 function parseRange(text: string): Range {
   const [address, bits] = ipaddr.parseCIDR(text)
   const plain = unwrap(address)

@@ -20,13 +20,13 @@ import { column, join, sql } from '#db/sql.ts'
 import type { SupplyShare } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#index/status.ts'
 
-/** All keys of a wallet have one allowance; with the age of a caller it holds within a second. */
+/** A wallet's keys share one allowance; with the caller cache's age this stays below a second. */
 const ALLOWANCE_TTL_MS = 400
 
-/** Bounds memory; other wallets are read again. */
+/** Bounds memory; evicted wallets are read again. */
 const HELD_MAX = 20_000
 
-/** Rewrites an unchanged tier after this, so that its age is known. */
+/** Rewrites an unchanged tier this often, because its age decides how long it may stand. */
 const REWRITE_SECONDS = HOUR_SECONDS
 
 export function readAllowance(ctx: Context, wallet: Address): Promise<Allowance> {
@@ -49,8 +49,8 @@ interface StoredTier {
 }
 
 /**
- * The register's last result is stored with the wallet: while the register is unavailable it stands for a
- * day, even after a restart. Unknown wallets count as free. A failing register must not turn callers away.
+ * Stores the register's last verdict with the wallet: while the register is unavailable it stands for a day, even
+ * after a restart, so that a failing register turns no caller away. Unknown wallets are free tier.
  */
 async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
   const { judge, readStored } = walletsOf(ctx)
@@ -125,13 +125,13 @@ export async function judgeTiers(
 interface ShareHeld {
   readonly tier: ShareTier
   readonly symbol: string
-  /** Token units. */
+  /** In token units. */
   readonly held: string
   readonly needed: string
   readonly reached: boolean
 }
 
-/** What a wallet holds of what each tier asks for; undefined if a chain is not live. */
+/** Returns what a wallet holds of what each tier asks for; undefined if a chain is not live. */
 export function readShares(
   ctx: Judged,
   wallet: Address,
@@ -148,7 +148,7 @@ export function readShares(
         tier: name,
         symbol,
         held: formatDecimal(holdings.held.get(wallet) ?? 0n, decimals),
-        // Round up, so that this many base units are enough.
+        // Rounds up, so that this many base units are enough.
         needed: formatDecimal((holdings.needed + 999n) / 1_000n, decimals),
         reached: reaches(holdings, wallet),
       })
@@ -158,9 +158,9 @@ export function readShares(
 }
 
 interface Held {
-  /** Base units. */
+  /** In base units. */
   readonly held: ReadonlyMap<Address, bigint>
-  /** Thousandths of a base unit. */
+  /** In thousandths of a base unit. */
   readonly needed: bigint
 }
 
@@ -170,8 +170,8 @@ function reaches({ held, needed }: Held, wallet: Address): boolean {
 }
 
 /**
- * Balances and the share of the supply, both summed over all chains of the token, each at one deep block;
- * undefined unless all are live.
+ * Reads balances and the supply share, summed over all chains of the token, each at one deep block; undefined unless
+ * all chains are live.
  */
 async function readHeld(
   ctx: Judged,
@@ -198,7 +198,7 @@ async function readHeld(
 
 const TOGETHER_MAX = 256
 
-/** Batches look-ups of one turn of the event loop into one statement, without caching results. */
+/** Batches look-ups of one event-loop turn into one statement, without caching results. */
 export function batchLoader<K extends string, V>(
   load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
 ): (key: K) => Promise<V | undefined> {

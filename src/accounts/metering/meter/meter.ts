@@ -17,7 +17,7 @@ import { callCounts } from '../call-counts.ts'
 /** On eviction, an exhausted caller gets one more call handled before the 402. */
 const REFUSED_MAX = 20_000
 
-/** Commits in groups: calls that arrive during a batch form the next, answered once durable. */
+/** Commits in groups: calls that arrive during a commit form the next batch, answered once durable. */
 export const meterOf = oncePerContext((ctx): Meter => {
   assert(ctx.ecosystem.pricePerCall > 0n, 'a paid call has a price above zero')
   const refusedDay = new LRUCache<string, number>({ max: REFUSED_MAX })
@@ -74,7 +74,7 @@ function batchOf({ clock, ecosystem }: MeterContext, callers: readonly Caller[])
 
 type MeterContext = Pick<Context, 'clock'> & { readonly ecosystem: Pick<Ecosystem, 'pricePerCall'> }
 
-/** A commit that stood although its reply was lost stays charged. */
+/** Calls whose commit succeeded although its reply was lost stay charged. */
 async function orUnavailable<T>(ctx: Context, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -92,7 +92,7 @@ async function reportBlockers(ctx: Context, cause: LockTimeoutError): Promise<vo
 
 const NAMED_MAX = 5
 
-/** Sessions with an open transaction on tables of the meter, the longest first; PostgreSQL only. */
+/** Names sessions that hold a transaction open on the meter's tables, the longest first; PostgreSQL only. */
 async function nameBlockers({ admissions }: Context): Promise<string> {
   const sessions = await admissions.read(sql`
     select distinct sessions.pid, sessions.usename, sessions.application_name, sessions.state,
@@ -105,7 +105,7 @@ async function nameBlockers({ admissions }: Context): Promise<string> {
       and sessions.pid <> pg_backend_pid()
     order by since limit ${NAMED_MAX}`)
   const named = sessions.map(({ pid, usename, application_name: name, state, since }) => {
-    // Both are null without the right to see other users' sessions.
+    // Both are null if we may not see other users' sessions.
     const what = state === null ? 'to see more, grant pg_read_all_stats' : `${state} since ${since}`
     return `pid ${pid} (${name || 'unnamed'}, user ${usename}): ${what}`
   })
@@ -113,9 +113,8 @@ async function nameBlockers({ admissions }: Context): Promise<string> {
 }
 
 /**
- * Admits a call in a transaction that does more, such as the one that credits its caller. `prepare` runs
- * between the locks of the meter and its decision: it returns the key that pays, if one does, or undefined
- * to admit nothing.
+ * Admits a call inside a larger transaction, such as the one that credits its caller. `prepare` runs after the
+ * meter's locks and before its decision; it returns the paying key, if any, or undefined to admit nothing.
  */
 export async function admitWithin(
   ctx: MeterContext,
@@ -147,10 +146,10 @@ export async function canPay(ctx: MeterContext, tx: Connection, caller: Caller):
   return state !== undefined && state.refused === undefined
 }
 
-/** Requests decided at once and not yet on disk: what a commit of unknown outcome may leave charged. */
+/** Maximum calls per batch, which is also how many a commit of unknown outcome may leave charged. */
 const BATCH_MAX = 256
 
-/** More cannot be served within a request's time; includes the batch at work. */
+/** Maximum calls waiting, including the current batch: more could not be served within a request's time. */
 const WAITING_MAX = 20_000
 
 interface Waiting<Request, Result> {
@@ -159,13 +158,13 @@ interface Waiting<Request, Result> {
   reject(error: unknown): void
 }
 
-/** Works on one batch at a time, in order of arrival: what arrives meanwhile forms the next. */
+/** Runs one batch at a time; requests that arrive meanwhile form the next, in order of arrival. */
 class BatchQueue<Request, Result> {
   readonly #work: (batch: readonly Request[]) => Promise<readonly Result[]>
   #waiting: Waiting<Request, Result>[] = []
   #atWork = 0
 
-  /** `work` returns a result for each request; if it rejects, all of the batch do. */
+  /** `work` returns one result per request; if it rejects, the whole batch does. */
   constructor(work: (batch: readonly Request[]) => Promise<readonly Result[]>) {
     this.#work = work
   }
@@ -186,7 +185,7 @@ class BatchQueue<Request, Result> {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Requests that the system has at hand arrive in the same turn of the event loop.
+      // Lets requests that the system already received join this batch.
       await new Promise((resolve) => setImmediate(resolve))
       const batch = this.#waiting.splice(0, BATCH_MAX)
       this.#atWork = batch.length
@@ -269,7 +268,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
   return admissions
 }
 
-/** What `decideBatch` would find for one call of each. */
+/** Reads what `decideBatch` would decide for one call of each caller, and writes nothing. */
 async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterState[]> {
   const { callers, day, pricePerCall } = batch
   const buckets = callers.map(({ bucket }) => bucket)
@@ -295,7 +294,7 @@ const NO_USAGE: Usage = { days: NONE, balances: NONE }
 
 const EXHAUSTED: Refused = { kind: 'exhausted' }
 
-/** Takes the newest caller's quota, so that a new tier applies at once. */
+/** Applies the newest caller's quota to the bucket, so that a new tier counts at once. */
 function wantedUnits(callers: readonly Caller[], newest: ReadonlyMap<string, Caller>) {
   const calls = new Map<string, number>()
   for (const { bucket } of callers) countOne(calls, bucket)
@@ -321,7 +320,7 @@ function shareUnits(callers: readonly Caller[], taken: ReadonlyMap<string, Taken
   return { keyUnits, overQuota }
 }
 
-/** Calls of accounts that hold the price of at least one; the debit itself decides. */
+/** Skips accounts that cannot pay for one call; the debit itself decides about the others. */
 function payableCalls(
   callers: readonly Caller[],
   balances: ReadonlyMap<string, MicroUsd>,
@@ -375,7 +374,7 @@ function countOne(counts: Map<string, number>, name: string): number {
   return count
 }
 
-/** False when none is left. */
+/** Returns false when none is left. */
 function takeOne(left: Map<string, number>, name: string): boolean {
   const count = left.get(name) ?? 0
   if (count > 0) left.set(name, count - 1)
@@ -394,8 +393,8 @@ interface TakenUnits extends UsageDay {
 }
 
 /**
- * Counts, decides and takes in one statement, so that no number of replicas exceeds a quota. Name
- * order prevents deadlocks. Buckets without units left are absent: locked, not written.
+ * Counts, decides and takes in one statement, so that no number of replicas exceeds a quota. Rows are locked in name
+ * order to prevent deadlocks. Buckets without units left are locked but not written, and absent from the result.
  */
 async function takeUnits(
   connection: Connection,
@@ -453,7 +452,7 @@ async function lockUsageDay(
     on conflict (day, bucket) do update set used = usage_days.used`)
 }
 
-/** Needs the locks of `takeUnits` in this transaction. */
+/** Requires the locks of `takeUnits` in this transaction. */
 async function addPaid(
   connection: Connection,
   day: number,
@@ -472,10 +471,7 @@ const PAID: BulkInsert = {
   conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/**
- * Needs the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's less those
- * of the other keys.
- */
+/** Requires the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's minus those of the other keys. */
 async function addKeyUnits(
   connection: Connection,
   day: number,
@@ -500,7 +496,7 @@ export interface Usage {
   readonly balances: ReadonlyMap<string, MicroUsd>
 }
 
-/** Reads both in one statement, so that they are of one moment. */
+/** Reads both in one statement, so that they are consistent. */
 export async function readUsage(
   connection: Connection,
   day: number,
@@ -531,7 +527,7 @@ export type Refused =
   | { readonly kind: 'exhausted' }
   | { readonly kind: 'limited'; readonly cap: ReachedCap }
 
-/** Durable before it is returned; the figures are those of the call's own moment. */
+/** Durable before it is returned; figures are as of this call. */
 export type Admission = (
   | { readonly kind: 'admitted'; readonly source: 'quota' | 'prepaid' }
   | Refused
@@ -546,19 +542,19 @@ interface MeterState extends RateLimitState {
 /** Throws MeteringUnavailable. */
 export interface Meter {
   /**
-   * Takes a free unit, else the price from the balance, else refuses. Nothing of a call may fail after it.
-   * Throws ConnectionCut if `isCut` when the call would join a batch.
+   * Takes a free unit, else the price from the balance, else refuses. Nothing of a call may fail afterwards. Throws
+   * ConnectionCut if `isCut` returns true when the call would join a batch.
    */
   admit(caller: Caller, isCut?: () => boolean): Promise<Admission>
-  /** Charges nothing. */
+  /** Reads the caller's state without charging. */
   rateLimit(caller: Caller): Promise<MeterState>
-  /** Whether the caller's last call was refused, without asking the store. */
+  /** Whether the caller's last call was refused, from memory. */
   wasRefused(caller: Caller): boolean
   /** Calls that wait for a decision or for the disk. */
   waiting(): number
 }
 
-/** Answer 503, never 402, 429 or a free pass. */
+/** The caller gets a 503: never a 402, a 429 or a free call. */
 export class MeteringUnavailable extends Error {
   override readonly name = 'MeteringUnavailable'
 }

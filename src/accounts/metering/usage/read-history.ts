@@ -19,7 +19,7 @@ export interface Charged {
 }
 
 interface KeyCharged extends Charged {
-  /** Null beyond the limit, and before keys had their own counters. */
+  /** Null for keys beyond the limit, and for days before keys had their own counters. */
   readonly publicId: string | null
 }
 
@@ -29,7 +29,7 @@ export interface HistoryDay extends Charged {
   readonly keys: readonly KeyCharged[]
 }
 
-/** Bounds wallets that rotate endlessly: the first and newest keys are listed. */
+/** Bounds the answer for wallets that rotate endlessly: it lists the first and the newest keys. */
 const HISTORY_KEYS_MAX = 100
 
 /** Returns UTC days up to today, oldest first, without gaps. */
@@ -103,7 +103,7 @@ async function readKeys(
   return found.map(toKeyPart)
 }
 
-/** Returns what each key paid; the first key has 0 free calls. */
+/** Returns what each key paid; the first key has 0 free calls here. */
 function partsOf(wallet: string, bucket: string, since: number): Sql {
   return sql`
     select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd

@@ -110,7 +110,7 @@ async function readUsage({ accounts }: Context, input: HistoryInput) {
   }
 }
 
-/** Takes the oldest day first. */
+/** Expects the oldest day first. */
 function showHistory(identity: string, history: readonly HistoryDay[]) {
   return {
     identity,

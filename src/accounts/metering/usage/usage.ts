@@ -53,15 +53,15 @@ export function usageRoute(ctx: Context): Route {
   })
 }
 
-/** Small on SQLite, where they run on the serving thread; on PostgreSQL each page costs a commit. */
+/** Small on SQLite, where deletion runs on the serving thread; on PostgreSQL each page costs a commit. */
 export const ROWS_PER_PAGE = { sqlite: 50, postgres: 1_000 }
 
-/** Enough for questions about last month; every anonymous caller leaves a row. */
+/** Anonymous callers leave a row each, so keep only enough for questions about last month. */
 const KEEP_ADDRESS_DAYS = 35
 
 const KEEP_WALLET_DAYS = 100
 
-/** Counters of calls, but not of days with paid calls, which the audit needs. A key's usage goes after its wallet's. */
+/** Deletes call counters, except days with paid calls, which the audit needs. Wallets go before their keys. */
 export const RETAINED_USAGE: readonly Retained[] = [
   ofDays(KEEP_ADDRESS_DAYS, {
     table: sql`usage_days`,
@@ -105,7 +105,7 @@ function ofDays(keepDays: number, { table, key, isOver }: Days): Retained {
         row === undefined
           ? { day: before, key: '' }
           : { day: column.integer(row, 'day'), key: column.text(row, 'last_key') }
-      // A single upper bound: given two, SQLite scans every old row.
+      // Uses a single upper bound: given two, SQLite scans every old row.
       await connection.run(sql`
         delete from ${table} where ${after} and (day, ${key}) <= (${end.day}, ${end.key})
           and ${isOver}`)
