@@ -26,12 +26,6 @@ import {
 } from '#route.ts'
 import { buildMeta, metaSchema, type PageMeta, pageSchema, type RegisterState } from './meta.ts'
 
-interface DataQuery<Values> {
-  readonly connection: Connection
-  readonly status: IndexStatus
-  readonly parameters: Values
-}
-
 interface DataResult {
   readonly data: unknown
   readonly totals?: unknown
@@ -56,12 +50,14 @@ interface DataRouteDefinition<P extends Parameters> {
   readonly data: TSchema
   readonly totals?: TSchema
   readonly paged?: boolean
-  /** Set for series and lists. */
   readonly csv?: CsvForm
   readonly refusals?: readonly RefusalCode[]
-  /** Checks what single parameters cannot. */
   check?(parameters: ValuesOf<P>): Refusal | undefined
-  read(query: DataQuery<ValuesOf<P>>): Promise<DataResult | Refusal>
+  read(query: {
+    readonly connection: Connection
+    readonly status: IndexStatus
+    readonly parameters: ValuesOf<P>
+  }): Promise<DataResult | Refusal>
 }
 
 export function dataRoute<P extends Parameters>(
@@ -99,8 +95,15 @@ export function dataRoute<P extends Parameters>(
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
         const query = { ...input.effective, ...(asCsv && { format: 'csv' }) }
-        const made = { state, result, path: facts.path, query, csv: asCsv ? csv : undefined }
-        return { ...toAnswer(ctx, made), etag: etagOf(question, state) }
+        const made = { state, result, query, path: facts.path }
+        const form = asCsv ? csv : undefined
+        const body = form === undefined ? toJson(ctx, made) : toRows(form, result.data)
+        const link = linkToNext(ctx, made)
+        return answer(200, body, {
+          contentType: form === undefined ? JSON_TYPE : CSV_TYPE,
+          etag: etagOf(question, state),
+          ...(link !== undefined && { headers: { link } }),
+        })
       })
     },
   })
@@ -126,38 +129,31 @@ function digestOf(ecosystem: Ecosystem): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 8)
 }
 
-interface ToAnswer {
+interface Made {
   readonly state: RegisterState
   readonly result: DataResult
   readonly path: string
   readonly query: Readonly<Record<string, Effective>>
-  readonly csv: CsvForm | undefined
 }
 
-function toAnswer(ctx: Context, input: ToAnswer): Answer {
-  const { state, query, csv } = input
-  const { data, totals, page, query: resolved } = input.result
-  const link = linkToNext(ctx, input)
-  const more = link !== undefined && { headers: { link } }
-  if (csv !== undefined) {
-    const row = typeof csv.row === 'function' ? csv.row(data) : csv.row
-    return answer(200, toCsv(row, csv.rows(data)), { contentType: CSV_TYPE, ...more })
-  }
+function toJson({ ecosystem }: Context, { state, result, query }: Made): string {
+  const { data, totals, page, query: resolved } = result
   const own = { ...(totals !== undefined && { totals }), ...(page && { page }) }
-  const meta = { ...buildMeta(ctx.ecosystem, state, { ...query, ...resolved }), ...own }
-  return answer(200, JSON.stringify({ data, meta }), { contentType: JSON_TYPE, ...more })
+  const meta = { ...buildMeta(ecosystem, state, { ...query, ...resolved }), ...own }
+  return JSON.stringify({ data, meta })
+}
+
+function toRows({ row, rows }: CsvForm, data: unknown): string {
+  return toCsv(typeof row === 'function' ? row(data) : row, rows(data))
 }
 
 /** RFC 8288. The base URL is configured, never taken from a header. */
-function linkToNext(
-  { ecosystem }: Context,
-  input: Pick<ToAnswer, 'path' | 'query' | 'result'>,
-): string | undefined {
-  const cursor = input.result.page?.nextCursor
+function linkToNext({ ecosystem }: Context, made: Made): string | undefined {
+  const cursor = made.result.page?.nextCursor
   if (!cursor) return undefined
-  let path = input.path
+  let { path } = made
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries({ ...input.query, cursor })) {
+  for (const [name, value] of Object.entries({ ...made.query, cursor })) {
     if (value === null) continue
     if (path.includes(`{${name}}`)) path = path.replace(`{${name}}`, String(value))
     else query.set(name, String(value))
@@ -167,7 +163,6 @@ function linkToNext(
 
 type Outcome = Answer | Refusal
 
-/** Together with the state, identifies an answer. */
 export interface Question {
   readonly operationId: string
   readonly parameters: string
@@ -179,12 +174,10 @@ type Read = (state: RegisterState, connection: Connection) => Promise<Outcome>
 interface SharedState {
   readonly askedMs: number
   readonly state: Promise<RegisterState | undefined>
-  /** Once it is read. */
   revision: string | undefined
 }
 
 interface Kept {
-  /** The state that it shows. */
   shown: string
   readonly outcome: Promise<Outcome>
 }
@@ -219,7 +212,6 @@ export class AnswerCache {
     return this.#recent()?.state ?? this.#open(async (state) => state)
   }
 
-  /** The register has changed. */
   forgetState(): void {
     this.#shared = undefined
   }

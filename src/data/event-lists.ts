@@ -36,7 +36,6 @@ export interface EventList {
   readonly kind: {
     readonly dataset: string
     readonly tag: { readonly name: string }
-    /** What the wallet of an event did. */
     readonly deed: string
   }
   readonly path: string
@@ -44,7 +43,6 @@ export interface EventList {
   readonly summary: string
   readonly description: string
   readonly row: TObject
-  /** Members of a row besides those that every event has. */
   own(event: ListedEvent): object
 }
 

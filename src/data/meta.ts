@@ -20,7 +20,6 @@ import {
 } from '#index/status.ts'
 import type { Effective } from '#route.ts'
 
-/** How far the register is in one snapshot. */
 export interface RegisterState {
   readonly status: IndexStatus
   readonly nowUnix: number
@@ -117,7 +116,6 @@ function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainM
   }
 }
 
-/** An unknown figure by the names of the file. */
 interface NamedUnknown extends Pick<UnknownFigure, 'dataset' | 'reason' | 'detail'> {
   readonly chain: string
   readonly chainId: number
@@ -155,8 +153,6 @@ function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
     return dataset === HOLDERS && chain !== undefined && addresses.get(chain.name) === contract
   })
 }
-
-/** Shared shapes, each with its constructor. */
 
 export const amountText = Type.String({
   pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
@@ -198,7 +194,6 @@ export function amountShapeOrNull<Name extends string>(name: Name) {
   return { [name]: amount, [`${name}Raw`]: raw } as Both<Name, typeof amount>
 }
 
-/** Shows an amount in token units and in base units. */
 export function amounts<Name extends string, Raw extends bigint | null>(
   name: Name,
   raw: Raw,

@@ -145,7 +145,6 @@ function parseTime(raw: string): Parsed<number> {
   return parsed(unix, unix)
 }
 
-/** The last row of a page and its filters. */
 export interface Cursor<After> {
   readonly filters: string
   readonly after: After

@@ -59,7 +59,6 @@ const EMPTY = {
 interface Unit {
   readonly schema: TSchema
   readonly value: unknown
-  /** JSON pointer. */
   readonly at: string
 }
 

@@ -50,7 +50,6 @@ const chain = Type.Object(
   closed,
 )
 
-/** An event that a bridge emits with each mint or burn of the token. */
 const bridge = Type.Object(
   {
     chain: chainName,

@@ -16,7 +16,6 @@ export interface Payment {
   readonly symbol: string
   /** One base unit is one micro-USD. */
   readonly decimals: 6
-  /** EIP-712 domain of the asset. */
   readonly domain: { readonly name: string; readonly version: string }
   readonly confirmations: number
   /** An x402 facilitator, instead of a settling wallet in this service. */
@@ -41,7 +40,6 @@ export interface SupplyShare {
 
 type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
 
-/** The operator's file with references resolved and texts parsed. */
 export interface Ecosystem extends EventSources, SharesOfTiers {
   /** What it was resolved from. Only this can cross to another thread. */
   readonly file: EcosystemFile
@@ -62,11 +60,9 @@ export interface Ecosystem extends EventSources, SharesOfTiers {
   /** Excludes the zero address, which always burns. */
   readonly burnAddresses: readonly Address[]
   readonly nonCirculating: readonly Address[]
-  /** Events that bridges emit with mints and burns. */
   readonly bridges: readonly EventSource[]
   /** Null: calls beyond the quota are refused until the next day. */
   readonly payment: Payment | null
-  /** Calls per UTC day. */
   readonly quotas: Quotas
   readonly pricePerCall: MicroUsd
   /** `open`: any wallet may mint; null: minting is off. */

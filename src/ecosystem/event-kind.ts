@@ -26,7 +26,6 @@ interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly dataset: string
   /** The name in prose, such as `grave digs`. */
   readonly noun: string
-  /** The OpenAPI tag of its endpoints. */
   readonly tag: { readonly name: string; readonly description: string }
   /** Returns a request worth trying first. */
   example(chain: string): string
@@ -36,7 +35,6 @@ interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly deed: string
   /** Series of `/api/stats/history`. */
   readonly metrics: readonly EventMetric[]
-  /** Keeps sums by account. */
   readonly byAccount: boolean
   readonly mapping: Mapping
   /** What the reference of the file says of the list, and of members that other kinds lack. */

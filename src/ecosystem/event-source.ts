@@ -55,11 +55,9 @@ export interface Origins {
 export interface EventReading {
   /** The kind's own word, such as `burn` or `claim`. */
   readonly kind: string
-  /** Symbol. */
   readonly token: string
   /** Null if the event names no account. */
   readonly account: Address | null
-  /** Base units. */
   readonly amount: bigint
   readonly detail: string | null
   /** Whether it counts in totals; a distribution does not. */
@@ -85,10 +83,8 @@ export interface RowMember {
   readonly isOptional?: boolean
 }
 
-/** The module of a mapping. */
 export interface MappingCode extends CodeModule {
   /** Events whose logs the module sees if they are of the same transaction. */
   readonly companions: readonly EmittedEvent[]
-  /** What its rows have. */
   readonly members: readonly RowMember[]
 }

@@ -20,7 +20,6 @@ export function runCode(code: MappingCode, event: ModuleEvent): readonly EventAr
   }
 }
 
-/** Characters that are shown of what a module throws. */
 const REASON_MAX = 300
 
 function readRows(
@@ -98,7 +97,6 @@ export function isComputed(argument: string): boolean {
 export interface Coded {
   /** Absent without `rows`, or after a problem. */
   readonly module?: CodeModule
-  /** What the module decides. */
   readonly decided: readonly RowMember[]
 }
 

@@ -141,7 +141,6 @@ export function hasBegun(
   return 'block' in since ? at.blockNumber >= since.block : at.timestamp >= since.unix
 }
 
-/** A token's contract on one chain. */
 export interface Deployment {
   readonly chainId: number
   readonly address: Address

@@ -109,10 +109,8 @@ export interface SupplyMove {
   readonly kind: 'mint' | 'burn'
 }
 
-/** What the dataset takes from one log. */
 export interface BurnLog {
   readonly log: EventFact['log']
-  /** The burn that its mapping reads. */
   readonly burn: EventFact | null
   readonly move: SupplyMove | null
   /** Moves that a bridge states with it, one per token. */

@@ -210,7 +210,6 @@ function burnTotals(ctx: Context): Route {
   })
 }
 
-/** Unix seconds; none if never burned. */
 async function firstAndLastBurn(
   connection: Connection,
   token: string,

@@ -56,7 +56,6 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
 }
 
 interface Moves {
-  /** Addresses whose balances do not circulate. */
   readonly locked: ReadonlySet<Address>
   readonly tokens: readonly Deployment[]
   /** Symbols of tokens on several chains. */

@@ -206,11 +206,9 @@ interface Ranking {
   readonly scope: Scope
   /** The total on the chains asked for. */
   readonly supply: bigint
-  /** Addresses that have no rank. */
   readonly leftOut: readonly Address[]
 }
 
-/** Opens the ranking of a token, or refuses what is not known. */
 async function openRanking(
   { ecosystem }: Context,
   connection: Connection,
@@ -232,7 +230,6 @@ async function openRanking(
   return { token, scope, supply, leftOut }
 }
 
-/** Returns what shows these holdings. */
 async function holderReader(
   connection: Connection,
   { token, scope, supply, leftOut }: Ranking,
@@ -287,7 +284,6 @@ export function chainsOf(
   )
 }
 
-/** Says why balances are not known. */
 export function whyUnknown(status: IndexStatus, { token, chain }: ScopeQuery): string | undefined {
   if (areHoldersKnown(status, token, chain?.id)) return undefined
   return `The balances of ${token.symbol} are unknown: its transfers add up to a balance below zero.`

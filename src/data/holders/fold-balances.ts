@@ -272,7 +272,6 @@ export async function openHours(
   await connection.insert(BALANCE_HOURS, hours)
 }
 
-/** Removes hours whose first movement left the chain. */
 export async function revertHours(
   { connection, chainId }: Change,
   { number, timestamp }: Position,

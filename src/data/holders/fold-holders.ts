@@ -150,7 +150,6 @@ export function replaceDays(
   return [...kept, ...turned]
 }
 
-/** An ended period of holding. */
 interface HolderSpan {
   readonly fromUnix: number
   readonly untilUnix: number

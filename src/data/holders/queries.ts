@@ -6,9 +6,7 @@ import { inKeys } from '#db/typed-values.ts'
 import { TOTAL } from '#index/events/sums.ts'
 
 interface Supply {
-  /** Sent from the zero address. */
   readonly minted: bigint
-  /** Sent to the zero address. */
   readonly burned: bigint
   /** Held by addresses that do not circulate; by the zero address, what it minted to itself. */
   readonly locked: bigint
@@ -32,7 +30,6 @@ export async function readTotalSupply(
   return readSupply(found)
 }
 
-/** Returns UTC days over all chains. */
 export async function readSupplyDays(
   connection: Connection,
   token: string,
@@ -120,7 +117,6 @@ export async function readSupplyAt(
   return now - (await readBalanceAt(connection, { ...input, address: ZERO_ADDRESS }))
 }
 
-/** A token on these of its chains. */
 export interface Scope {
   readonly token: string
   readonly chainIds: readonly number[]
@@ -139,7 +135,6 @@ function source({ token, chainIds }: Scope): Sql {
   return sql`holder_totals where token = ${token}`
 }
 
-/** Returns the largest first, equal ones by descending address. */
 export async function readLargest(
   connection: Connection,
   scope: Scope,

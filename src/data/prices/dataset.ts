@@ -29,7 +29,6 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
   )
 }
 
-/** Every move of the configured pools and feeds. */
 export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact> {
   const readers = series.map((each) => ({ ...each, read: compilePriceReader(each) }))
   const byAddress = Map.groupBy(readers, ({ source: { chain, address, emitters } }) =>
@@ -135,7 +134,6 @@ async function removePrices(change: Change, ancestor: Position): Promise<void> {
   }
 }
 
-/** The prices of a token from one of its pools or feeds. */
 interface PriceSeries extends PricePair {
   readonly source: ContractPrice
   /** Starts of the token's later sources; a block and a day may not be in their order. */

@@ -14,7 +14,6 @@ import {
 } from './price-book.ts'
 import { type PricePoint, pointsBetween } from './queries.ts'
 
-/** How far candles go back. */
 export const CANDLE_DAYS = 90
 
 /** A day more, so that a reorg misses none. */
@@ -30,7 +29,6 @@ type Extreme = Pick<PricePoint, 'liquidity'> & { readonly price: bigint }
 
 type SymbolPoint = Pick<PricePoint, 'unix' | 'price' | 'liquidity'> & { readonly symbol: string }
 
-/** Takes the points of whole blocks. */
 export async function foldHours(
   { connection }: Pick<Change, 'connection'>,
   points: readonly SymbolPoint[],
@@ -140,7 +138,6 @@ function extremeOf(row: Row, name: 'high' | 'low'): Extreme | null {
 
 /** Prices of an hour in dollars; null while unknown. */
 interface Candle {
-  /** The price at the end of the hour before. */
   readonly open: Price | null
   readonly high: Price | null
   readonly low: Price | null

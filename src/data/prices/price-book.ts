@@ -84,7 +84,6 @@ export async function dayPrices(
   return quoted.map(priceOrNull)
 }
 
-/** What the index values events by. */
 export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
   return {
     symbols: tokens.map(({ symbol }) => symbol),
@@ -172,7 +171,6 @@ interface KnownPrice {
 
 type Quoted = KnownPrice | UnknownPrice
 
-/** A point with the source that counts there. */
 export interface SourcedPoint extends Pick<PricePoint, 'unix' | 'price' | 'liquidity'> {
   readonly source: PriceSource
 }

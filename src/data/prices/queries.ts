@@ -29,7 +29,6 @@ function toPoint(row: Row): PricePoint {
   }
 }
 
-/** Returns the newest point up to a second. */
 export async function lastPoint(
   connection: Connection,
   symbol: string,

@@ -254,7 +254,6 @@ const metricParameter: Parameter<Metric & { readonly name: string }> = {
   },
 }
 
-/** Answers GET /api/stats/history. */
 export function statsHistoryRoute(ctx: Context): Route {
   const { tokens, primary } = ctx.ecosystem
   return dataRoute(ctx, {
@@ -314,7 +313,6 @@ function wrong(name: string, reason: string): Refusal {
   })
 }
 
-/** The hours that end with the present one, oldest first. */
 async function readHours({ connection, ctx, token, status }: MetricSource, days: number) {
   const last = startOfHour(status.asOfUnix)
   const count = days * 24

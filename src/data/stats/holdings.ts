@@ -8,7 +8,6 @@ import { averagePrice } from '#data/prices/price-book.ts'
 import type { Chain, HoldingGate, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
 
-/** What judges wallets by what they hold. */
 export type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
 
 /** Unavailable while the index is. */
@@ -22,7 +21,6 @@ export type Holdings =
 
 interface HeldToken {
   readonly symbol: string
-  /** Token units. */
   readonly amount: string
   readonly priceUsd: number
   readonly valueUsd: number

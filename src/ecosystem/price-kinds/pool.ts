@@ -18,7 +18,6 @@ import type { Problem } from '#ecosystem/problem.ts'
 import type { PriceContext } from '../resolver.ts'
 import { contractFields, definePriceKind, resolveContract } from './price-kind.ts'
 
-/** What every pool has in the file. */
 export const poolFields = {
   ...contractFields,
   quote: {
@@ -86,7 +85,6 @@ export function wrappedIn(
   return (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) })
 }
 
-/** Null without a floor. */
 export function resolveFloor(
   { resolver, field }: PriceContext,
   minLiquidityUsd: string | undefined,
@@ -181,7 +179,6 @@ function addressOn(chain: Chain, token: PricedToken): Address {
 const token0 = from('function token0() view returns (address)')
 const token1 = from('function token1() view returns (address)')
 
-/** The pool must be of the token and its quote. */
 export async function proveSides(
   { chain, address }: Pick<ContractPrice, 'chain' | 'address'>,
   ask: AskView,

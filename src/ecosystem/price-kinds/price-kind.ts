@@ -4,10 +4,8 @@ import { addressText, chainName } from '../fields.ts'
 import type { PriceSource } from '../priced-token.ts'
 import type { PriceContext } from '../resolver.ts'
 
-/** A way to know a token's price. */
 interface PriceKind<Kind extends string, Fields extends TProperties, Options extends TProperties> {
   readonly kind: Kind
-  /** Each states a new price. */
   readonly events: readonly AbiEvent[]
   /** Required fields besides `kind` and `since`; a description follows "is missing:". */
   readonly fields: Fields
@@ -15,7 +13,6 @@ interface PriceKind<Kind extends string, Fields extends TProperties, Options ext
   readonly options: Options
   /** What the reference of the file says of fields that other kinds lack. */
   readonly meanings?: Readonly<Record<string, string>>
-  /** Null after a problem. */
   resolve(context: PriceContext, price: PriceEntry<Fields, Options>): Resolved | null
 }
 
@@ -45,7 +42,6 @@ export function definePriceKind<
   }
 }
 
-/** What every price from a contract has in the file. */
 export const contractFields = {
   chain: chainName,
   address: {
