@@ -70,16 +70,15 @@ export function fillIn(
 /** Modules of mappings stand beside the file, and every thread loads them from there. */
 function withModulePaths(file: unknown, folder: string): unknown {
   if (!isObject(file)) return file
-  const lists = eventKinds.map(({ part }) => [part, file[part]] as const)
-  const found = lists.flatMap(([part, list]) =>
-    Array.isArray(list) ? [[part, list.map((entry) => withModulePath(entry, folder))]] : [],
-  )
-  return { ...file, ...Object.fromEntries(found) }
-}
-
-function withModulePath(entry: unknown, folder: string): unknown {
-  if (!isObject(entry) || typeof entry.rows !== 'string') return entry
-  return { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, () => folder) }
+  const place = (entry: unknown) =>
+    isObject(entry) && typeof entry.rows === 'string'
+      ? { ...entry, rows: entry.rows.replace(/^\.(?=\/)/, () => folder) }
+      : entry
+  const lists = eventKinds.flatMap(({ part }) => {
+    const list = file[part]
+    return Array.isArray(list) ? [[part, list.map(place)]] : []
+  })
+  return { ...file, ...Object.fromEntries(lists) }
 }
 
 /** `name` prefixes each line of the error. */

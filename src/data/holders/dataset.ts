@@ -111,17 +111,18 @@ async function revertTransfers(change: Change, ancestor: Position, moves: Moves)
   await revertHours(change, ancestor)
 }
 
-async function fold(
-  change: Change,
-  movements: readonly Movement[],
-  how: Moves & {
-    readonly before: Balances
-    readonly ends: readonly HolderChange[]
-    readonly last: LastMoves
-  },
-): Promise<void> {
+interface Fold extends Moves {
+  readonly before: Balances
+  readonly ends: readonly HolderChange[]
+  readonly last: LastMoves
+}
+
+async function fold(change: Change, movements: readonly Movement[], how: Fold): Promise<void> {
   const { before, last } = how
-  const since = new Map([...sinceOf(before), ...(await foldHolders(change, how.ends))])
+  const held = [...before].flatMap(([key, { sinceUnix }]): (readonly [string, number])[] =>
+    sinceUnix === null ? [] : [[key, sinceUnix]],
+  )
+  const since = new Map([...held, ...(await foldHolders(change, how.ends))])
   await moveBalances(change, movements, { before, since, last })
   await foldTotals(change, movements, how.several)
   await foldSupply(change, movements, how.locked)
@@ -141,10 +142,6 @@ function holdersAfter(
     if (held?.sinceUnix != null && ends.every(({ holds }) => holds)) return []
     return [{ token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }]
   })
-}
-
-function* sinceOf(before: Balances): Iterable<readonly [string, number]> {
-  for (const [key, { sinceUnix }] of before) if (sinceUnix !== null) yield [key, sinceUnix]
 }
 
 /** Zero and non-circulating addresses are not holders. */

@@ -38,21 +38,25 @@ export interface ProcessWork {
   accountsState(): Promise<string>
 }
 
-type Parts = Readonly<Record<string, string>>
+/** What a check shows: names of parts, and their states. */
+type Parts = readonly (readonly [name: string, state: string])[]
 
 /** What `/readyz` shows, in this order. */
 const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] = [
   (_ctx, { anomalies }) => describeLogs(anomalies),
-  (_ctx, { burns }) =>
-    Object.fromEntries(burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`])),
+  (_ctx, { burns }) => burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`]),
   describeChains,
   describeDeposits,
   (_ctx, { work }) => describePace(work),
   (_ctx, { work }) => describeNodes(work),
   describeUnknown,
   describePrices,
-  (_ctx, { work }) => describeJobs(work),
-  (_ctx, { register, accounts }) => ({ register, accounts }),
+  (_ctx, { work: { jobs, leading } }) =>
+    readJobStates(jobs, leading.jobs).map((state) => [`job ${state.name}`, describeJob(state)]),
+  (_ctx, { register, accounts }) => [
+    ['register', register],
+    ['accounts', accounts],
+  ],
 ]
 
 interface Seen extends Findings {
@@ -79,50 +83,48 @@ export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Re
     stalls: await register.snapshot(readStalls).catch(() => new Map()),
     accounts: await work.accountsState(),
   }
-  const parts: Record<string, string> = {}
-  for (const check of CHECKS) Object.assign(parts, await check(ctx, seen))
+  const parts: Parts[] = []
+  for (const check of CHECKS) parts.push(await check(ctx, seen))
   const isRight =
     seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
   const ready = seen.accounts === 'ok' && seen.register === 'ok' && index !== undefined && isRight
-  return { ready, parts }
+  return { ready, parts: Object.fromEntries(parts.flat()) }
 }
 
 function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
   const { register, index, stalls } = seen
   const unknown = register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
-  const lines = ecosystem.chains.flatMap(({ id, name }) => {
+  return ecosystem.chains.map(({ id, name }) => {
     const status = index?.chains.find((each) => each.chain.id === id)
     const known = status === undefined ? unknown : describeChain(status, unixNow(clock))
     const stall = stalls.get(id)
     const why = stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
-    return [[`chain ${name}`, `${known}${why}`]]
+    return [`chain ${name}`, `${known}${why}`]
   })
-  return Object.fromEntries(lines)
 }
 
 async function describeDeposits({ ecosystem, accounts }: Context): Promise<Parts> {
   const chain = ecosystem.payment?.chain
-  if (chain === undefined) return {}
-  const found = await readUnproven({ run: accounts.read }, chain.id).catch(() => undefined)
-  if (found === undefined) return {}
+  const found =
+    chain && (await readUnproven({ run: accounts.read }, chain.id).catch(() => undefined))
+  if (chain === undefined || found === undefined) return []
   const { count, reason } = found
-  return { [`payments ${chain.name}`]: `${count} deposits waiting for a proof: ${reason}` }
+  return [[`payments ${chain.name}`, `${count} deposits waiting for a proof: ${reason}`]]
 }
 
 function describePace({ indexing }: ProcessWork): Parts {
   const reading = indexing().filter(({ history }) => history !== null)
-  return Object.fromEntries(reading.map((each) => [`pace ${each.chain}`, barOf(each).detail]))
+  return reading.map((each) => [`pace ${each.chain}`, barOf(each).detail])
 }
 
 function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
   const found = index === undefined ? [] : nameUnknown(index, ecosystem.tokens)
-  return Object.fromEntries(
-    found.flatMap(({ token, dataset, chain, reason, detail }) =>
-      token === null
-        ? []
-        : [[`${dataset} of ${token} on ${chain}`, `unknown (${reason}): ${detail}`]],
-    ),
-  )
+  return found
+    .filter(({ token }) => token !== null)
+    .map(({ token, dataset, chain, reason, detail }) => [
+      `${dataset} of ${token} on ${chain}`,
+      `unknown (${reason}): ${detail}`,
+    ])
 }
 
 /** Notes about unlisted tokens apart: they need no action. */
@@ -131,26 +133,17 @@ function describeLogs(anomalies: readonly MappingAnomalies[]): Parts {
     const of = kind === 'unlisted' ? 'of unlisted tokens for' : 'of'
     return `logs ${of} ${mapping} on ${chain}`
   })
-  return Object.fromEntries(
-    [...groups].map(([name, group]) => [name, group.map(describeAnomalies).join('; ')]),
-  )
+  return [...groups].map(([name, group]) => [name, group.map(describeAnomalies).join('; ')])
 }
 
 /** Shows the nodes of this process's index. */
 function describeNodes({ indexing }: ProcessWork): Parts {
-  return Object.fromEntries(
-    indexing().flatMap(({ chain, endpoints }) =>
-      endpoints.map(({ host, state, reason }) => [
-        `node ${host} of ${chain}`,
-        reason ? `${state}: ${reason}` : state,
-      ]),
-    ),
+  return indexing().flatMap(({ chain, endpoints }) =>
+    endpoints.map(({ host, state, reason }): Parts[number] => [
+      `node ${host} of ${chain}`,
+      reason ? `${state}: ${reason}` : state,
+    ]),
   )
-}
-
-function describeJobs({ jobs, leading }: ProcessWork): Parts {
-  const states = readJobStates(jobs, leading.jobs)
-  return Object.fromEntries(states.map((state) => [`job ${state.name}`, describeJob(state)]))
 }
 
 function describeJob(state: JobState): string {
@@ -162,21 +155,19 @@ function describeJob(state: JobState): string {
 
 /** Tokens whose price is unknown although the file has a source for it. */
 async function describePrices({ register, ecosystem }: Context, { index }: Seen): Promise<Parts> {
-  if (index === undefined) return {}
+  if (index === undefined) return []
+  const { asOfUnix } = index
   const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
   const found = await register
     .snapshot((reads) =>
-      allEnded(
-        priced.map(({ symbol }) => latestPrice({ ecosystem }, reads, symbol, index.asOfUnix)),
-      ),
+      allEnded(priced.map(({ symbol }) => latestPrice({ ecosystem }, reads, symbol, asOfUnix))),
     )
     .catch(() => [])
-  return Object.fromEntries(
-    found.flatMap((latest, at) =>
+  return found.flatMap(
+    (latest, at): Parts =>
       'gap' in latest
         ? [[`price of ${priced[at]?.symbol}`, `unknown (${latest.gap} of ${latest.symbol})`]]
         : [],
-    ),
   )
 }
 
