@@ -11,7 +11,6 @@ import {
 } from '#ecosystem/ecosystem.ts'
 import { dollarsOf, type Sums, unpricedOf } from '#index/events/sums.ts'
 import {
-  type ChainStatus,
   conditionOf,
   type IndexStatus,
   STALL_REASONS,
@@ -91,7 +90,16 @@ export function buildMeta(
   { status, nowUnix }: RegisterState,
   query: Readonly<Record<string, Effective>>,
 ): Static<typeof metaSchema> {
-  const chains = status.chains.map((each) => chainMetaOf(each, nowUnix))
+  const chains = status.chains.map((each) => ({
+    chain: each.chain.name,
+    chainId: each.chain.id,
+    blockNumber: each.blockNumber,
+    blockTimeUnix: each.blockTimeUnix,
+    lagSeconds: Math.max(0, nowUnix - each.blockTimeUnix),
+    finalizedBlock: each.finalizedNumber,
+    status: conditionOf(each, nowUnix),
+    stalled: each.stalled,
+  }))
   return {
     asOf: toIso(status.asOfUnix),
     asOfUnix: status.asOfUnix,
@@ -100,19 +108,6 @@ export function buildMeta(
     unknown: nameUnknown(status, ecosystem.tokens).map(({ detail: _, ...shown }) => shown),
     notConfigured: [...notConfigured(ecosystem)],
     query,
-  }
-}
-
-function chainMetaOf(status: ChainStatus, nowUnix: number): Static<typeof chainMeta> {
-  return {
-    chain: status.chain.name,
-    chainId: status.chain.id,
-    blockNumber: status.blockNumber,
-    blockTimeUnix: status.blockTimeUnix,
-    lagSeconds: Math.max(0, nowUnix - status.blockTimeUnix),
-    finalizedBlock: status.finalizedNumber,
-    status: conditionOf(status, nowUnix),
-    stalled: status.stalled,
   }
 }
 

@@ -55,18 +55,16 @@ export function chainParameter(ecosystem: Ecosystem): Parameter<Chain | undefine
     schema: Type.String({ default: 'all', examples: allowed }),
     example: allowed[0] ?? 'all',
     parse(raw = 'all'): Parsed<Chain | undefined> {
-      if (raw.toLowerCase() === 'all') return parsed(undefined, 'all')
-      const chain = findChain(ecosystem.chains, raw)
+      const text = raw.toLowerCase()
+      if (text === 'all') return parsed(undefined, 'all')
+      const chain = ecosystem.chains.find(({ name, id }) =>
+        [name, String(id), `eip155:${id}`].includes(text),
+      )
       return chain
         ? parsed(chain, chain.name)
         : { ok: false, reason: 'is not a chain of this service', allowed }
     },
   }
-}
-
-function findChain(chains: readonly Chain[], raw: string): Chain | undefined {
-  const text = raw.toLowerCase()
-  return chains.find(({ name, id }) => [name, String(id), `eip155:${id}`].includes(text))
 }
 
 /** Undefined if absent without a default. */
@@ -83,21 +81,17 @@ export function tokenParameter<Default extends PricedToken | undefined>(
     parse(raw): Parsed<PricedToken | Default> {
       if (raw === undefined || (normal === undefined && raw.toLowerCase() === 'all'))
         return parsed(normal, normal?.symbol ?? 'all')
-      const token = findToken(tokens, raw)
+      const address = parseAddress(raw)
+      const token = tokens.find(({ symbol, addresses }) =>
+        address === undefined
+          ? symbol.toUpperCase() === raw.toUpperCase()
+          : [...addresses.values()].includes(address),
+      )
       return token
         ? parsed(token, token.symbol)
         : { ok: false, reason: 'is not a token of this service', allowed }
     },
   }
-}
-
-function findToken(tokens: readonly PricedToken[], raw: string): PricedToken | undefined {
-  const address = parseAddress(raw)
-  return tokens.find((token) =>
-    address === undefined
-      ? token.symbol.toUpperCase() === raw.toUpperCase()
-      : [...token.addresses.values()].includes(address),
-  )
 }
 
 export const addressParameter: Parameter<Address> = {

@@ -208,10 +208,8 @@ export async function readSeen(
   addresses: readonly Address[],
 ): Promise<ReadonlyMap<Address, Seen>> {
   if (addresses.length === 0) return new Map()
-  const areTheirs = inKeys(
-    KEY,
-    addresses.map((address) => [token, address]),
-  )
+  const keys = addresses.map((address) => [token, address])
+  const areTheirs = inKeys(KEY, keys)
   const found = await connection.run(sql`
     select address, chain_id, since_unix as first_unix, last_unix from balances where ${areTheirs}
     union all
@@ -219,21 +217,11 @@ export async function readSeen(
     where ${areTheirs} group by address, chain_id`)
   const ofScope = found.filter((row) => chainIds.includes(column.integer(row, 'chain_id')))
   const byAddress = Map.groupBy(ofScope, (row) => column.hex(row, 'address'))
-  return new Map([...byAddress].map(([address, rows]) => [address, seenIn(rows)]))
-}
-
-function seenIn(rows: readonly Row[]): Seen {
-  const units = (name: string) => rows.map((row) => column.integerOrNull(row, name))
-  return {
-    firstUnix: extreme(units('first_unix'), Math.min),
-    lastUnix: extreme(units('last_unix'), Math.max),
-  }
-}
-
-function extreme(
-  values: readonly (number | null)[],
-  choose: (...values: number[]) => number,
-): number | null {
-  const known = values.filter((each) => each !== null)
-  return known.length === 0 ? null : choose(...known)
+  const seen = [...byAddress].map(([address, rows]): [Address, Seen] => {
+    const units = (name: string) =>
+      rows.flatMap((row) => column.integerOrNull(row, name) ?? []).sort((a, b) => a - b)
+    const [firstUnix = null] = units('first_unix')
+    return [address, { firstUnix, lastUnix: units('last_unix').at(-1) ?? null }]
+  })
+  return new Map(seen)
 }

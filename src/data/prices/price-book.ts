@@ -57,7 +57,9 @@ export async function latestPrice(
   if ('gap' in quoted) return quoted
   assert(own !== undefined, 'a known price has a source')
   const asOfUnix = Number.isFinite(quoted.asOfUnix) ? quoted.asOfUnix : unix
-  return { price: quoted.price, asOfUnix, source: nameOf(own.source) }
+  const { source } = own
+  const place = source.chain && `${source.chain.name}:${showAddress(source.address)}`
+  return { price: quoted.price, asOfUnix, source: place ? `${source.kind}:${place}` : 'fixed' }
 }
 
 /** Null while unknown. */
@@ -92,12 +94,10 @@ export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
         [...pathOf(tokens, token)].some((each) => each.symbol === symbol) ? [token.symbol] : [],
       ),
     decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
-    chainIds: (symbol) =>
-      new Set(
-        [...pathOf(tokens, tokenOf(tokens, symbol))].flatMap(({ prices }) =>
-          prices.flatMap(chainIdOf),
-        ),
-      ),
+    chainIds(symbol) {
+      const path = [...pathOf(tokens, tokenOf(tokens, symbol))]
+      return new Set(path.flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
+    },
     async pricesAt(connection, symbol, moments) {
       const read = (token: PricedToken, at: readonly EventMoment[]) =>
         pointsBefore(connection, token, at)
@@ -134,15 +134,6 @@ export async function closesAt(
   const range = { fromUnix: moments[0]?.unix ?? 0, untilUnix: moments.at(-1)?.unix ?? 0, seconds }
   const points = await pointsEvery(connection, token.symbol, range)
   return moments.map(({ unix }) => withFixed(token, points.get(unix), unix))
-}
-
-function nameOf(source: PriceSource): string {
-  if (source.chain === null) return 'fixed'
-  return `${source.kind}:${source.chain.name}:${showAddress(source.address)}`
-}
-
-function chainIdOf({ chain }: PriceSource): readonly number[] {
-  return chain === null ? [] : [chain.id]
 }
 
 /**

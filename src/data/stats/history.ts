@@ -318,25 +318,13 @@ async function readHours({ connection, ctx, token, status }: MetricSource, days:
   const count = days * 24
   const hours = Array.from({ length: count }, (_, at) => last - (count - 1 - at) * HOUR_SECONDS)
   const candles = await hourCandles(ctx, connection, token?.symbol ?? '', hours)
+  const numberOf = (each: Price | null) => (each === null ? null : toUsdPrice(each))
   return candles.map(({ open, high, low, close }, at) => {
-    const hour = hours[at] ?? 0
-    const valueExact = close === null ? null : toUsdPriceExact(close)
-    const value = valueExact === null ? null : Number(valueExact)
-    return {
-      date: toDate(hour),
-      dateUnix: hour,
-      value,
-      valueExact,
-      unpricedCount: null,
-      complete: hour !== last,
-      open: numberOf(open),
-      high: numberOf(high),
-      low: numberOf(low),
-      close: value,
-    }
+    const dateUnix = hours[at] ?? 0
+    const day = { date: toDate(dateUnix), dateUnix, complete: dateUnix !== last }
+    const value = close === null ? null : toUsdPriceExact(close)
+    const shown = showDay({ day, value, unpriced: null })
+    const [first, most, least] = [open, high, low].map(numberOf)
+    return { ...shown, open: first, high: most, low: least, close: shown.value }
   })
-}
-
-function numberOf(each: Price | null): number | null {
-  return each === null ? null : toUsdPrice(each)
 }
