@@ -169,8 +169,6 @@ export interface Question {
   readonly representation: 'json' | 'csv' | 'text'
 }
 
-type Read = (state: RegisterState, connection: Connection) => Promise<Outcome>
-
 interface SharedState {
   readonly askedMs: number
   readonly state: Promise<RegisterState | undefined>
@@ -217,7 +215,10 @@ export class AnswerCache {
   }
 
   /** The answer to a question; `read` makes it if there is none of the present state. */
-  async answer(question: Question, read: Read): Promise<Outcome> {
+  async answer(
+    question: Question,
+    read: (state: RegisterState, connection: Connection) => Promise<Outcome>,
+  ): Promise<Outcome> {
     const { operationId, parameters, representation } = question
     const key = `${operationId} ${representation} ${parameters}`
     const state = await this.state()
@@ -235,7 +236,12 @@ export class AnswerCache {
       if (this.#answers.peek(key) !== kept) return
       if (made?.kind !== 'answer') this.#answers.delete(key)
       // A new object, or the cache would not update its size.
-      else this.#answers.set(key, { ...kept }, { size: ENTRY_BYTES + bytesOf(made) })
+      else
+        this.#answers.set(
+          key,
+          { ...kept },
+          { size: ENTRY_BYTES + Buffer.byteLength(String(made.body)) },
+        )
     }
     outcome.then(settle, () => settle())
     return outcome
@@ -283,10 +289,6 @@ export class AnswerCache {
 /** The second counts, since `meta.lagSeconds` advances while the index stands still. */
 function shownBy({ revision, nowUnix }: RegisterState): string {
   return `${revision} ${nowUnix}`
-}
-
-function bytesOf({ body }: Answer): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : 0
 }
 
 const NOTHING_YET = refuse(

@@ -199,17 +199,12 @@ function names(event: AbiEvent): string {
   return event.inputs.map((input) => input.name).join(', ')
 }
 
-interface TokenOfEvent {
-  /** Symbol of the event's token; throws UnlistedTokenError. */
-  of(args: EventArguments): string
-}
-
-/** Finds the token by the address in an argument, or as the mapping names it. */
+/** `of` finds the symbol by the address in an argument, or as the mapping names it; throws UnlistedTokenError. */
 export function resolveToken(
   context: MappingContext,
   mapped: MappedEvent,
   tokenArgument: string | undefined,
-): TokenOfEvent {
+): { of(args: EventArguments): string } {
   const { resolver, field } = context
   const { chain, token } = mapped
   if (tokenArgument === undefined) {

@@ -114,7 +114,8 @@ function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null
         'must be later than the entry before; list the oldest first',
       )
   }
-  if (payment.confirmations === 0 && chain !== undefined && !isLocal(chain))
+  const isLocal = chain?.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
+  if (payment.confirmations === 0 && chain !== undefined && !isLocal)
     resolver.problems.add(
       'payment.confirmations',
       '0 is for development chains only; use 10 or more',
@@ -148,10 +149,6 @@ function checkFacilitator(
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
-
-function isLocal(chain: Chain): boolean {
-  return chain.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
-}
 
 const DEPTH_BLOCKS = 10
 

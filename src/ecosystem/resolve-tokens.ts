@@ -67,8 +67,21 @@ export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
   }
   const listed = [...tokens.values()]
   checkQuotes(resolver, listed)
-  resolver.primary = choosePrimary(resolver, listed)
-  resolver.secondary = chooseSecondary(resolver, listed)
+  const ofRole = (role: string) => listed.filter((token) => token.role === role)
+  const [primaries, secondaries] = [ofRole('primary'), ofRole('secondary')]
+  const isExcused = listed.length === 0 || (primaries.length === 0 && resolver.isLeftOut('tokens'))
+  if (primaries.length !== 1 && !isExcused)
+    resolver.problems.add(
+      'tokens',
+      `exactly one token must have the role "primary", found ${primaries.length}`,
+    )
+  if (secondaries.length > 1)
+    resolver.problems.add(
+      'tokens',
+      `at most one token may have the role "secondary", found ${secondaries.length}`,
+    )
+  resolver.primary = primaries.length === 1 ? primaries[0] : undefined
+  resolver.secondary = secondaries[0] ?? null
 }
 
 /** Its transfers leave no logs. */
@@ -114,7 +127,10 @@ function resolvePrice(resolver: Resolver, field: string, price: PriceFile): Pric
   const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const missing = Object.entries(fields).filter(([name]) => !given.includes(name))
   for (const [name, schema] of missing)
-    problems.add(`${field}.${name}`, `is missing: ${describe(schema)}`)
+    problems.add(
+      `${field}.${name}`,
+      `is missing: ${'description' in schema ? schema.description : 'required'}`,
+    )
   const known = ['kind', ...Object.keys(fields), ...Object.keys(kind.options)]
   for (const name of given.filter((each) => !known.includes(each)))
     problems.add(`${field}.${name}`, `is not a field of a price of kind "${kind.kind}"; remove it`)
@@ -150,10 +166,6 @@ function isLater(since: Since, before: Since | null): boolean {
   if ('block' in since && 'block' in before) return since.block > before.block
   // A block and a day are compared by the index alone.
   return !('unix' in since && 'unix' in before) || since.unix > before.unix
-}
-
-function describe(schema: TSchema | undefined): string {
-  return schema !== undefined && 'description' in schema ? String(schema.description) : 'required'
 }
 
 /** Quotes must exist, be on the pool's chain and lead to US dollars. */
@@ -207,20 +219,3 @@ export function resolveBridges(
 }
 
 const MOVE = { kind: 'bridge', account: ZERO_ADDRESS, detail: null, counted: false } as const
-
-function choosePrimary(resolver: Resolver, tokens: readonly PricedToken[]) {
-  const found = tokens.filter((token) => token.role === 'primary')
-  if (found.length === 1) return found[0]
-  if (tokens.length === 0 || (found.length === 0 && resolver.isLeftOut('tokens'))) return undefined
-  return resolver.problems.add(
-    'tokens',
-    `exactly one token must have the role "primary", found ${found.length}`,
-  )
-}
-
-function chooseSecondary({ problems }: Resolver, tokens: readonly PricedToken[]) {
-  const found = tokens.filter((token) => token.role === 'secondary')
-  if (found.length > 1)
-    problems.add('tokens', `at most one token may have the role "secondary", found ${found.length}`)
-  return found[0] ?? null
-}

@@ -14,7 +14,7 @@ export function repeatedBurns(burns: readonly EventSource[]): readonly string[] 
       const isSecondEvent = isTransferOfToken(burn) !== isTransferOfToken(other)
       return isSecondEvent && burn.token === other.token
         ? [
-            `${names} may count the same burns of ${burn.token?.symbol} on ${burn.chain.name} twice: tokens that emit ${nameOf(burn, other)} usually emit Transfer too; keep one of them`,
+            `${names} may count the same burns of ${burn.token?.symbol} on ${burn.chain.name} twice: tokens that emit ${(isTransferOfToken(burn) ? other : burn).event.name} usually emit Transfer too; keep one of them`,
           ]
         : []
     }),
@@ -36,10 +36,6 @@ function overlaps(burn: EventSource, other: EventSource): boolean {
     const theirs = other.where.get(other.event.inputs[place]?.name ?? '')
     return mine === undefined || theirs === undefined || !mine.isDisjointFrom(theirs)
   })
-}
-
-function nameOf(burn: EventSource, other: EventSource): string {
-  return (isTransferOfToken(burn) ? other : burn).event.name
 }
 
 export function isTransferOfToken({

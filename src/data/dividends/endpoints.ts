@@ -117,6 +117,9 @@ function dividendTotals(ctx: Context): Route {
         sums: totals,
       })
       const all = totalOf(totals)
+      const [counted] = await connection.run(
+        sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,
+      )
       const tokens = lines.map(({ token, chainId, usdNow: usd, ...sums }) => {
         const chain = ctx.ecosystem.chains.find(({ id }) => id === chainId)
         const address = token.addresses.get(chain?.name ?? '')
@@ -141,7 +144,7 @@ function dividendTotals(ctx: Context): Route {
         totalUsdNow: usdOf(usdNow),
         unpricedNowCount: unpricedNow,
         payoutCount: all.events,
-        recipientCount: await countRecipients(connection),
+        recipientCount: counted === undefined ? 0 : column.integer(counted, 'accounts'),
         ...showWindows(windows, (found) => showWindow(totalOf(found))),
         tokens,
       }
@@ -159,13 +162,6 @@ function showWindows(
 
 function showWindow(sums: Sums) {
   return { ...dollars('usdAtPayout', sums), payoutCount: sums.events }
-}
-
-async function countRecipients(connection: Connection): Promise<number> {
-  const [row] = await connection.run(
-    sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,
-  )
-  return row === undefined ? 0 : column.integer(row, 'accounts')
 }
 
 const claimRow = eventRow('DividendClaim', {})

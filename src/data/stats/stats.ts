@@ -158,13 +158,12 @@ async function readStats(ctx: Context, connection: Connection, status: IndexStat
   for (const token of tokens)
     figures.set(token.symbol, await readFigures(ctx, connection, { token, status, burns }))
   const payouts = await sumTotals(connection, DIVIDENDS)
-  const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, {
-    asOfUnix,
-    sums: sumPerToken(payouts),
-  })
+  const perToken = [...Map.groupBy(payouts, ({ token }) => token)]
+  const sums = perToken.map(([token, own]) => ({ token, ...own.reduce(addSums, NOTHING) }))
+  const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, { asOfUnix, sums })
   const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
-  const own = figures.get(primary.symbol)
-  const { burned = null, circulating = null, total = null, holderCount = null } = own ?? {}
+  const ofPrimary = figures.get(primary.symbol)
+  const { burned = null, circulating = null, total = null, holderCount = null } = ofPrimary ?? {}
   const { decimals } = primary
   const isMintKnown = burned !== null && total !== null
   return {
@@ -177,10 +176,10 @@ async function readStats(ctx: Context, connection: Connection, status: IndexStat
     lifetimeDividendsUnpricedCount: unpricedOf(totalOf(payouts)),
     lifetimeDividendsUsdNow: usdOf(usdNow),
     lifetimeDividendsUnpricedNowCount: unpricedNow,
-    lifetimeDividends: lines.map(({ token, usdNow: usd, ...sums }) => ({
+    lifetimeDividends: lines.map(({ token, usdNow: usd, ...own }) => ({
       token: token.symbol,
-      ...amounts('amount', sums.amount, token.decimals),
-      ...dollars('usdAtPayout', sums),
+      ...amounts('amount', own.amount, token.decimals),
+      ...dollars('usdAtPayout', own),
       usdNow: usdOf(usd),
     })),
     prices: await showPrices(ctx, connection, { figures, asOfUnix }),
@@ -191,11 +190,6 @@ async function readStats(ctx: Context, connection: Connection, status: IndexStat
 
 function ofToken(token: PricedToken): (sums: TokenSums) => boolean {
   return (sums) => sums.token === token.symbol
-}
-
-function sumPerToken(totals: readonly TokenSums[]) {
-  const bySymbol = [...Map.groupBy(totals, ({ token }) => token)]
-  return bySymbol.map(([token, own]) => ({ token, ...own.reduce(addSums, NOTHING) }))
 }
 
 /** Null for reward tokens, of which only payouts are indexed, and while unknown. */

@@ -149,15 +149,11 @@ export async function priceQuote(
 }
 
 function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
-  const isProven = isKnownUsdc(view, token)
-  const evidence = isProven
-    ? `Circle's USDC on ${view.name}`
-    : 'taken for a stablecoin by its symbol: check the address'
+  const evidence =
+    view.known?.usdc.toLowerCase() === token.address
+      ? `Circle's USDC on ${view.name}`
+      : 'taken for a stablecoin by its symbol: check the address'
   return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence }
-}
-
-function isKnownUsdc({ known }: ChainView, { address }: TokenFacts): boolean {
-  return known?.usdc.toLowerCase() === address
 }
 
 async function readFeed(
