@@ -29,37 +29,6 @@ const times = fc
     return steps.map((step) => (unix += step))
   })
 
-describe('the clock of blocks', () => {
-  test('finds the first block at or after a moment, however unevenly blocks came', async () => {
-    await fc.assert(
-      fc.asyncProperty(times, fc.nat(1_000), async (list, share) => {
-        const [first = 0, last = 0] = [list[0], list.at(-1)]
-        const unix = first + Math.floor(((last - first) * share) / 1_000)
-        const { clock } = chainOf(list)
-        const ends = [await clock.at(0), await clock.at(list.length - 1)] as const
-        const found = await clock.firstAtOrAfter(unix, ...ends)
-        assert.equal(
-          found.number,
-          list.findIndex((time) => time >= unix),
-        )
-      }),
-    )
-  })
-
-  test('needs few headers where blocks come at an even pace', async () => {
-    const { clock, asked } = chainOf(Array.from({ length: 1_000_000 }, (_, index) => index * 12))
-    const ends = [await clock.at(0), await clock.at(999_999)] as const
-    await clock.firstAtOrAfter(7_654_321, ...ends)
-    assert.ok(asked.length <= 10, `${asked.length} headers`)
-  })
-
-  test('refuses times that fall', async () => {
-    const { clock } = chainOf([100, 200, 50, 300, 400])
-    const ends = [await clock.at(0), await clock.at(4)] as const
-    await assert.rejects(clock.firstAtOrAfter(250, ...ends), /is older than one before it/)
-  })
-})
-
 describe('logs of a node that tells no times', () => {
   test('get the right UTC day, later the right hour, and the exact second where it is wanted', async () => {
     await fc.assert(
@@ -97,6 +66,12 @@ describe('logs of a node that tells no times', () => {
     })
     assert.ok(asked.length <= (10 + 2 * 24) * 6, `${asked.length} headers`)
   })
+})
+
+test('times that fall are refused', async () => {
+  const { clock } = chainOf([100, 200, 50, 300, 90])
+  const input = { columns: undated(5), exact: () => false, hoursFromUnix: 0 }
+  await assert.rejects(dateLogs(clock, input), /is older than one before it/)
 })
 
 /** One log in each block, none with a time. */

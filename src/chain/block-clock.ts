@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import type { BlockHeader } from '#base/chain.ts'
-import { DAY_SECONDS, HOUR_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
+import { allEnded } from '#base/async.ts'
+import { chunks } from '#base/chunks.ts'
+import { startOfDay, startOfHour } from '#base/time.ts'
 import type { Position } from './chain-event.ts'
 import type { ChainSource } from './chain-source.ts'
 import type { LogColumns } from './columns/log-columns.ts'
@@ -8,10 +9,7 @@ import { RpcError } from './rpc-error.ts'
 
 const HEADERS_MAX = 5_000
 
-const STEPS_MAX = 120
-
-type TimedBlock = Pick<BlockHeader, 'number' | 'timestamp'>
-
+/** Times of blocks. */
 export class BlockClock {
   readonly #source: Pick<ChainSource, 'header'>
   readonly #known = new LRUCache<number, Position>({ max: HEADERS_MAX })
@@ -30,38 +28,8 @@ export class BlockClock {
     return block
   }
 
-  /** Interpolates, because blocks come evenly, and bisects every third step. */
-  async firstAtOrAfter(unix: number, from: TimedBlock, to: TimedBlock): Promise<TimedBlock> {
-    if (from.timestamp >= unix) return from
-    let low = from
-    let high = to
-    for (let step = 0; high.number - low.number > 1; step += 1) {
-      if (step > STEPS_MAX) throw this.#inconsistent('the times of the blocks do not rise')
-      const span = high.number - low.number
-      const share = (unix - low.timestamp) / Math.max(1, high.timestamp - low.timestamp)
-      const guess = step % 3 === 2 ? span / 2 : span * share
-      const offset = Math.min(span - 1, Math.max(1, Math.round(guess)))
-      const guessed = low.number + offset
-      // A good guess is off by one at most.
-      const near = [guessed - 1, guessed, guessed + 1]
-      const inside = near.filter((number) => number > low.number && number < high.number)
-      const blocks = await Promise.all(inside.map((number) => this.at(number)))
-      this.#requireOrder([low, ...blocks, high])
-      low = blocks.findLast(({ timestamp }) => timestamp < unix) ?? low
-      high = blocks.find(({ timestamp }) => timestamp >= unix) ?? high
-    }
-    return high
-  }
-
-  #requireOrder(blocks: readonly TimedBlock[]): void {
-    for (const [index, { number, timestamp }] of blocks.entries())
-      if (timestamp < (blocks[index - 1]?.timestamp ?? 0))
-        throw this.#inconsistent(`block ${number} is older than one before it`)
-  }
-
-  #inconsistent(message: string): RpcError {
+  forget(): void {
     this.#known.clear()
-    return new RpcError(message)
   }
 }
 
@@ -79,48 +47,50 @@ export async function dateLogs(
     readonly hoursFromUnix: number
   },
 ): Promise<void> {
-  const { columns } = input
-  const { count, timestamp, blockNumber } = columns
-  const undated: number[] = []
-  for (let index = 0; index < count; index += 1) if (timestamp[index] === 0) undated.push(index)
-  if (undated.length === 0) return
-  const blocks = [...new Set(undated.filter(input.exact).map((index) => blockNumber[index] ?? 0))]
+  const { timestamp, blockNumber, count } = input.columns
+  const blockOf = (index: number) => blockNumber[index] ?? 0
+  const undated = [...timestamp.subarray(0, count).keys()].filter((each) => timestamp[each] === 0)
+  const blocks = [...new Set(undated.map(blockOf))]
   const times = new Map<number, number>()
-  for (let start = 0; start < blocks.length; start += HEADERS_AT_ONCE) {
-    const some = blocks.slice(start, start + HEADERS_AT_ONCE)
-    for (const block of await Promise.all(some.map((number) => clock.at(number))))
+  const periodOf = (unix: number) =>
+    unix >= input.hoursFromUnix ? startOfHour(unix) : startOfDay(unix)
+  if (blocks.length > 0) await datePeriods({ clock, blocks, times, periodOf }, 0, blocks.length - 1)
+  const exact = [...new Set(undated.filter(input.exact).map(blockOf))]
+  for (const some of chunks(exact, HEADERS_AT_ONCE))
+    for (const block of await allEnded(some.map((number) => clock.at(number))))
       times.set(block.number, block.timestamp)
-  }
-  const periods = await periodsOf(clock, {
-    from: blockNumber[undated[0] ?? 0] ?? 0,
-    to: blockNumber[undated.at(-1) ?? 0] ?? 0,
-    hoursFromUnix: input.hoursFromUnix,
-  })
-  let at = 0
-  for (const index of undated) {
-    const number = blockNumber[index] ?? 0
-    while (number >= (periods[at + 1]?.number ?? Number.POSITIVE_INFINITY)) at += 1
-    timestamp[index] = times.get(number) ?? periods[at]?.timestamp ?? 0
-  }
+  for (const index of undated) timestamp[index] = times.get(blockOf(index)) ?? 0
 }
 
-/** Returns the first blocks of days and, from `hoursFromUnix` on, of hours. */
-async function periodsOf(
-  clock: BlockClock,
-  input: { readonly from: number; readonly to: number; readonly hoursFromUnix: number },
-): Promise<readonly TimedBlock[]> {
-  const { hoursFromUnix } = input
-  const [first, last] = await Promise.all([clock.at(input.from), clock.at(input.to)])
-  const periods: TimedBlock[] = [first]
-  for (let period: TimedBlock = first; ; ) {
-    const end = endOfPeriod(period.timestamp, hoursFromUnix)
-    if (end > last.timestamp) return periods
-    period = await clock.firstAtOrAfter(end, period, last)
-    periods.push(period)
-  }
+interface Dating {
+  readonly clock: BlockClock
+  /** Ascending. */
+  readonly blocks: readonly number[]
+  readonly times: Map<number, number>
+  periodOf(unix: number): number
 }
 
-function endOfPeriod(unix: number, hoursFromUnix: number): number {
-  if (unix >= hoursFromUnix) return startOfHour(unix) + HOUR_SECONDS
-  return Math.min(startOfDay(unix) + DAY_SECONDS, hoursFromUnix)
+/** Blocks between two of one period are of that period. Interpolates, because blocks come evenly, and bisects every third step. */
+async function datePeriods(dating: Dating, low: number, high: number, step = 0): Promise<void> {
+  const { clock, blocks, times, periodOf } = dating
+  const at = (index: number) => blocks[index] ?? 0
+  const [first, last] = await allEnded([clock.at(at(low)), clock.at(at(high))])
+  const [from, to] = [first.timestamp, last.timestamp]
+  if (from > to) {
+    clock.forget()
+    throw new RpcError(`block ${last.number} is older than one before it`)
+  }
+  if (periodOf(from) === periodOf(to) || high - low < 2) {
+    for (let index = low; index < high; index += 1) times.set(at(index), from)
+    times.set(at(high), to)
+    return
+  }
+  const middle = periodOf((from + to) / 2)
+  const begin = middle > from ? middle : periodOf(to)
+  const share = step % 3 === 2 ? 0.5 : (begin - from) / (to - from)
+  const guess = Math.min(high - 1, Math.max(low + 1, low + Math.round((high - low) * share)))
+  await allEnded([
+    datePeriods(dating, low, guess, step + 1),
+    datePeriods(dating, guess, high, step + 1),
+  ])
 }
