@@ -7,11 +7,11 @@ import type { ChainTip, Position } from '#chain/chain-event.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
-import type { AnyDataset, Change, Staged } from './dataset.ts'
+import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
 import { type PriceBook, valueEvents } from './events/fold-events.ts'
 import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
 import { keepBlocks, movePosition, readProgress, storeBlocks } from './positions.ts'
-import type { Anomaly, Segment } from './read-segments.ts'
+import type { Segment } from './read-segments.ts'
 import { deleteResolved, noteUnknown } from './status.ts'
 
 export interface CommitDeps {
@@ -44,26 +44,11 @@ export async function commitBlocks(
   const { headers, logs } = input
   const to = headers.at(-1)
   assert(to !== undefined, 'a commit needs the block it ends with')
-  const read = stageLogs(deps.datasets, logs)
+  const read = stageAll(deps.datasets)
+  for (const dataset of deps.datasets) dataset.learn?.(logs)
+  for (const each of read.staged) each.takeLogs(logs)
   await moveHead(deps, { ...input, to }, (change) => store(deps, change, { ...input, ...read, to }))
   return to
-}
-
-function stageLogs(
-  datasets: readonly AnyDataset[],
-  logs: readonly Log[],
-): { readonly staged: readonly Staged[]; readonly anomalies: readonly Anomaly[] } {
-  const anomalies: Anomaly[] = []
-  const staged = datasets.map((dataset) => {
-    const each = dataset.stage((log, problem) =>
-      anomalies.push({ log, dataset: dataset.name, problem }),
-    )
-    each.takeLogs(logs)
-    dataset.learn?.(logs)
-    return each
-  })
-  for (const each of staged) each.seal()
-  return { staged, anomalies }
 }
 
 /** Stores a segment of history, which the feed leaves out. */
@@ -82,7 +67,7 @@ async function store(
   deps: CommitDeps,
   change: Change,
   read: Pick<Step, 'tip'> &
-    Omit<Segment, 'end'> & { readonly to: Position; readonly headers: readonly BlockHeader[] },
+    StagedLogs & { readonly to: Position; readonly headers: readonly BlockHeader[] },
 ): Promise<void> {
   const { connection, chainId } = change
   // The position moves first: which hours of prices are kept depends on it.

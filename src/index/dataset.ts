@@ -65,9 +65,28 @@ type ReportLog = (log: Log, problem: LogProblem) => void
 export interface Staged {
   takeLogs(logs: readonly Log[]): void
   takeColumns(columns: LogColumns): void
-  /** Ends taking. */
-  seal(): void
+  /** Decodes what waited, too. */
   apply(change: Change): Promise<void>
+}
+
+export interface Anomaly {
+  readonly log: Log
+  readonly dataset: string
+  readonly problem: LogProblem
+}
+
+/** Decoded logs of all datasets, to be stored at once. The anomalies are whole once all are applied. */
+export interface StagedLogs {
+  readonly staged: readonly Staged[]
+  readonly anomalies: readonly Anomaly[]
+}
+
+export function stageAll(datasets: readonly AnyDataset[]): StagedLogs {
+  const anomalies: Anomaly[] = []
+  const staged = datasets.map(({ name: dataset, stage }) =>
+    stage((log, problem) => anomalies.push({ log, dataset, problem })),
+  )
+  return { staged, anomalies }
 }
 
 interface PlacedFact<Fact> {
@@ -102,11 +121,9 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       return {
         takeLogs: (logs) => take(selection.ofLogs(logs)),
         takeColumns: (columns) => take(selection.ofColumns(columns)),
-        seal() {
+        async apply(change) {
           const transactions = Map.groupBy(later.splice(0), transactionOf)
           for (const logs of transactions.values()) for (const log of logs) add(log, logs)
-        },
-        async apply(change) {
           // Filters bring theirs one after another.
           const ordered = facts.sort((a, b) => a.block - b.block || a.place - b.place)
           if (ordered.length > 0)

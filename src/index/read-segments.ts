@@ -1,24 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import type { BlockHeader, Log } from '#base/chain.ts'
+import type { BlockHeader } from '#base/chain.ts'
 import type { Clock } from '#base/time.ts'
 import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
 import { type LogColumns, NO_PAIR } from '#chain/columns/log-columns.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import type { AnyDataset, LogProblem, Staged } from './dataset.ts'
+import { type AnyDataset, type StagedLogs, stageAll } from './dataset.ts'
 import { filtersOf, selectLogs, selectorsIn } from './select-logs.ts'
 
-/** Blocks of history, read and decoded, to be stored at once. */
-export interface Segment {
+/** Blocks of history, read and decoded. */
+export interface Segment extends StagedLogs {
   readonly end: BlockHeader
-  readonly staged: readonly Staged[]
-  readonly anomalies: readonly Anomaly[]
-}
-
-export interface Anomaly {
-  readonly log: Log
-  readonly dataset: string
-  readonly problem: LogProblem
 }
 
 export interface ReadDeps {
@@ -112,8 +104,7 @@ const LOGS_AT_ONCE = 256
 class OpenSegment {
   readonly #deps: ReadDeps
   readonly #hoursFromUnix: number
-  readonly #staged: readonly Staged[]
-  readonly #anomalies: Anomaly[] = []
+  readonly #read: StagedLogs
   readonly #exact: ReturnType<typeof selectLogs>
   #logs = 0
   /** The end that came with the newest logs. */
@@ -122,11 +113,7 @@ class OpenSegment {
   constructor(deps: ReadDeps, { datasets, hoursFromUnix }: ReadInput) {
     this.#deps = deps
     this.#hoursFromUnix = hoursFromUnix
-    this.#staged = datasets.map((dataset) =>
-      dataset.stage((log, problem) => {
-        this.#anomalies.push({ log, dataset: dataset.name, problem })
-      }),
-    )
+    this.#read = stageAll(datasets)
     const exact = datasets.filter(({ isDatedRoughly = false }) => !isDatedRoughly)
     this.#exact = selectLogs(exact.flatMap(({ selectors }) => selectors))
   }
@@ -154,7 +141,7 @@ class OpenSegment {
       this.#guard(host, () => {
         for (let index = 0; index < some.count; index += 1)
           if (isKnown(some, index)) some.pair[index] = NO_PAIR
-        for (const staged of this.#staged) staged.takeColumns(some)
+        for (const staged of this.#read.staged) staged.takeColumns(some)
       })
     }
     this.#deps.onRead({ number: to, logs: columns.count })
@@ -182,8 +169,7 @@ class OpenSegment {
     const { end, host = '' } = this.#end ?? {}
     if (end?.number === to && end.hash !== header.hash)
       throw this.#lie(host, `block ${to} has another hash than what came with the logs`)
-    for (const each of this.#staged) each.seal()
-    return { end: header, staged: this.#staged, anomalies: this.#anomalies }
+    return { end: header, ...this.#read }
   }
 }
 
@@ -213,17 +199,10 @@ class SideHistory {
 
 function cut(part: HistoryPart, from: number, to: number): HistoryPart {
   const { columns } = part
-  const start = placeOf(columns, from)
-  return { ...part, from, to, columns: columns.slice(start, placeOf(columns, to + 1)) }
-}
-
-function placeOf({ blockNumber, count }: LogColumns, block: number): number {
-  let low = 0
-  let high = count
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((blockNumber[middle] ?? 0) < block) low = middle + 1
-    else high = middle
+  const blocks = columns.blockNumber.subarray(0, columns.count)
+  const placeOf = (block: number) => {
+    const place = blocks.findIndex((each) => each >= block)
+    return place < 0 ? columns.count : place
   }
-  return low
+  return { ...part, from, to, columns: columns.slice(placeOf(from), placeOf(to + 1)) }
 }

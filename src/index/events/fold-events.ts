@@ -222,33 +222,27 @@ export async function valueEvents(
   changes: ChangedValues,
 ): Promise<void> {
   const finalTimes = await readFinalTimes(connection)
-  const pending = book.symbols.flatMap((token) =>
-    [...finalTimes.keys()].flatMap((chainId): readonly Pending[] => {
+  for (const token of book.symbols)
+    for (const chainId of finalTimes.keys()) {
       const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
-      return Number.isFinite(untilUnix) ? [{ token, chainId, untilUnix }] : []
-    }),
-  )
-  const first = await allEnded(pending.map((each) => readPending(connection, each, 1)))
-  for (const [index, each] of pending.entries()) {
-    let more = (first[index] ?? []).length > 0
-    while (more) {
-      const events = await readPending(connection, each, EVENTS_MAX)
-      await valuePending({ connection, prices: book, chainId: each.chainId }, events, changes)
-      more = events.length === EVENTS_MAX
+      if (!Number.isFinite(untilUnix)) continue
+      for (let more = true; more; ) {
+        const events = await readPending(connection, { token, chainId, untilUnix })
+        await valuePending({ connection, prices: book, chainId }, events, changes)
+        more = events.length === EVENTS_MAX
+      }
     }
-  }
 }
 
 /** The index gives the order, or PostgreSQL may scan the table on stale statistics. */
 function readPending(
   connection: Connection,
   { token, chainId, untilUnix }: Pending,
-  limit: number,
 ): Promise<readonly Row[]> {
   return connection.run(sql`
     select dataset, counted, ${LIST_COLUMNS} from events
     where token = ${token} and chain_id = ${chainId} and valued = 0 and timestamp_unix <= ${untilUnix}
-    order by timestamp_unix limit ${limit}`)
+    order by timestamp_unix limit ${EVENTS_MAX}`)
 }
 
 async function valuePending(
@@ -256,6 +250,7 @@ async function valuePending(
   events: readonly Row[],
   changes: ChangedValues,
 ): Promise<void> {
+  if (events.length === 0) return
   const values = await valuesOf(change, events.map(toListed))
   const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
   await setValues(change.connection, valued)
