@@ -34,7 +34,7 @@ export const open = (...nodes: readonly ScriptedNode[]) =>
   openRpcSource({ chainId: 1, urls: nodes.map((each) => each.url), timing: movableTiming() })
 
 /** A part, and the heights of its logs. */
-export type ReadPart = Omit<HistoryPart, 'columns'> & { readonly heights: readonly number[] }
+export type ReadPart = Omit<HistoryPart, 'logs'> & { readonly heights: readonly number[] }
 
 export async function readAll(
   source: ReturnType<typeof open>,
@@ -42,8 +42,8 @@ export async function readAll(
 ): Promise<readonly ReadPart[]> {
   const parts: ReadPart[] = []
   const request = { filter, from: 0, to: chain.head, ...more }
-  for await (const { columns, ...part } of source.history(request))
-    parts.push({ ...part, heights: [...columns.blockNumber.subarray(0, columns.count)] })
+  for await (const { logs, ...part } of source.history(request))
+    parts.push({ ...part, heights: logs.map(({ blockNumber }) => blockNumber) })
   return parts
 }
 

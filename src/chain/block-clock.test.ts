@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { BlockClock, dateLogs } from './block-clock.ts'
-import type { ChainSource } from './chain-source.ts'
-import { LogColumns, PairTable } from './columns/log-columns.ts'
+import type { ChainSource, SourceLog } from './chain-source.ts'
 
 const DAY = 86_400
 
@@ -34,13 +33,14 @@ describe('logs of a node that tells no times', () => {
     await fc.assert(
       fc.asyncProperty(times, fc.nat(5), fc.nat(1_000), async (list, every, share) => {
         const { clock } = chainOf(list)
-        const columns = undated(list.length)
-        const exact = (index: number) => index % (every + 1) === 0
+        const isExact = (index: number) => index % (every + 1) === 0
+        const exact = ({ blockNumber }: SourceLog) => isExact(blockNumber)
         const [first = 0, last = 0] = [list[0], list.at(-1)]
         const hoursFromUnix = first + Math.floor(((last - first) * share) / 900)
-        await dateLogs(clock, { columns, exact, hoursFromUnix })
+        const logs = undated(list.length)
+        const dated = await dateLogs(clock, { logs, exact, hoursFromUnix })
         for (const [index, time] of list.entries()) {
-          const given = columns.timestamp[index] ?? 0
+          const given = dated[index]?.timestamp ?? 0
           assert.equal(Math.floor(given / DAY), Math.floor(time / DAY), `day of log ${index}`)
           assert.equal(given >= hoursFromUnix, time >= hoursFromUnix)
           if (time >= hoursFromUnix)
@@ -49,7 +49,7 @@ describe('logs of a node that tells no times', () => {
               Math.floor(time / 3_600),
               `hour of log ${index}`,
             )
-          if (exact(index)) assert.equal(given, time, `second of log ${index}`)
+          if (isExact(index)) assert.equal(given, time, `second of log ${index}`)
         }
       }),
     )
@@ -61,7 +61,7 @@ describe('logs of a node that tells no times', () => {
     const list = Array.from({ length: count }, (_, index) => 1_700_000_000 + index * 12)
     const { clock, asked } = chainOf(list)
     await dateLogs(clock, {
-      ...{ columns: undated(count), exact: () => false },
+      ...{ logs: undated(count), exact: () => false },
       hoursFromUnix: (list[0] ?? 0) + 8 * DAY,
     })
     assert.ok(asked.length <= (10 + 2 * 24) * 6, `${asked.length} headers`)
@@ -70,14 +70,14 @@ describe('logs of a node that tells no times', () => {
 
 test('times that fall are refused', async () => {
   const { clock } = chainOf([100, 200, 50, 300, 90])
-  const input = { columns: undated(5), exact: () => false, hoursFromUnix: 0 }
+  const input = { logs: undated(5), exact: () => false, hoursFromUnix: 0 }
   await assert.rejects(dateLogs(clock, input), /is older than one before it/)
 })
 
 /** One log in each block, none with a time. */
-function undated(count: number): LogColumns {
-  const columns = new LogColumns(1, new PairTable([]), Buffer.alloc(count * 400))
-  columns.count = count
-  for (let index = 0; index < count; index += 1) columns.blockNumber[index] = index
-  return columns
+function undated(count: number): readonly SourceLog[] {
+  const hash = `0x${'00'.repeat(32)}` as const
+  const place = { chainId: 1, blockHash: hash, txHash: hash, txIndex: 0, logIndex: 0 }
+  const log = { ...place, address: hash, topics: [], data: hash, timestamp: null }
+  return Array.from({ length: count }, (_, blockNumber) => ({ ...log, blockNumber }))
 }

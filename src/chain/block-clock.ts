@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { allEnded } from '#base/async.ts'
+import type { Log } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
 import type { Position } from './chain-event.ts'
-import type { ChainSource } from './chain-source.ts'
-import type { LogColumns } from './columns/log-columns.ts'
+import type { ChainSource, SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
 const HEADERS_MAX = 5_000
@@ -42,24 +42,32 @@ const HEADERS_AT_ONCE = 200
 export async function dateLogs(
   clock: BlockClock,
   input: {
-    readonly columns: LogColumns
-    exact(index: number): boolean
+    readonly logs: readonly SourceLog[]
+    exact(log: SourceLog): boolean
     readonly hoursFromUnix: number
   },
-): Promise<void> {
-  const { timestamp, blockNumber, count } = input.columns
-  const blockOf = (index: number) => blockNumber[index] ?? 0
-  const undated = [...timestamp.subarray(0, count).keys()].filter((each) => timestamp[each] === 0)
-  const blocks = [...new Set(undated.map(blockOf))]
+): Promise<readonly Log[]> {
+  const { logs, exact, hoursFromUnix } = input
+  if (logs.every(isDated)) return logs
+  const undated = logs.filter((log) => !isDated(log))
+  const blocks = blocksOf(undated)
   const times = new Map<number, number>()
-  const periodOf = (unix: number) =>
-    unix >= input.hoursFromUnix ? startOfHour(unix) : startOfDay(unix)
-  if (blocks.length > 0) await datePeriods({ clock, blocks, times, periodOf }, 0, blocks.length - 1)
-  const exact = [...new Set(undated.filter(input.exact).map(blockOf))]
-  for (const some of chunks(exact, HEADERS_AT_ONCE))
+  const periodOf = (unix: number) => (unix >= hoursFromUnix ? startOfHour(unix) : startOfDay(unix))
+  await datePeriods({ clock, blocks, times, periodOf }, 0, blocks.length - 1)
+  for (const some of chunks(blocksOf(undated.filter(exact)), HEADERS_AT_ONCE))
     for (const block of await allEnded(some.map((number) => clock.at(number))))
       times.set(block.number, block.timestamp)
-  for (const index of undated) timestamp[index] = times.get(blockOf(index)) ?? 0
+  return logs.map((log) =>
+    isDated(log) ? log : { ...log, timestamp: times.get(log.blockNumber) ?? 0 },
+  )
+}
+
+function isDated(log: SourceLog): log is Log {
+  return log.timestamp !== null
+}
+
+function blocksOf(logs: readonly SourceLog[]): readonly number[] {
+  return [...new Set(logs.map(({ blockNumber }) => blockNumber))]
 }
 
 interface Dating {

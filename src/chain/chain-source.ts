@@ -1,6 +1,5 @@
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import type { LogColumns } from './columns/log-columns.ts'
 import type { LogFilter } from './log-filter.ts'
 
 export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | null }
@@ -23,7 +22,9 @@ export interface HistoryRequest {
 export interface HistoryPart {
   readonly from: number
   readonly to: number
-  readonly columns: LogColumns
+  /** Those that `pairs` of the filter name, in chain order. */
+  readonly logs: readonly SourceLog[]
+  readonly bytes: number
   /** The end as the answering node sees it, possibly on another branch. */
   readonly end: BlockRef
   readonly host: string

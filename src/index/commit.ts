@@ -46,7 +46,7 @@ export async function commitBlocks(
   assert(to !== undefined, 'a commit needs the block it ends with')
   const read = stageAll(deps.datasets)
   for (const dataset of deps.datasets) dataset.learn?.(logs)
-  for (const each of read.staged) each.takeLogs(logs)
+  for (const each of read.staged) each.take(logs)
   await moveHead(deps, { ...input, to }, (change) => store(deps, change, { ...input, ...read, to }))
   return to
 }

@@ -1,6 +1,5 @@
 import { type Log, placeOf } from '#base/chain.ts'
 import type { Position } from '#chain/chain-event.ts'
-import type { LogColumns } from '#chain/columns/log-columns.ts'
 import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
@@ -63,8 +62,7 @@ export interface LogProblem {
 type ReportLog = (log: Log, problem: LogProblem) => void
 
 export interface Staged {
-  takeLogs(logs: readonly Log[]): void
-  takeColumns(columns: LogColumns): void
+  take(logs: readonly Log[]): void
   /** Decodes what waited, too. */
   apply(change: Change): Promise<void>
 }
@@ -97,7 +95,7 @@ interface PlacedFact<Fact> {
 
 export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   const { decode, isWaiting, apply, ...rest } = dataset
-  const selection = selectLogs(dataset.selectors)
+  const isWanted = selectLogs(dataset.selectors)
   return {
     ...rest,
     stage(report) {
@@ -112,15 +110,13 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
           report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
         }
       }
-      const take = (logs: readonly Log[]) => {
-        for (const log of logs) {
-          if (isWaiting?.(log) === true) later.push(log)
-          else add(log, [])
-        }
-      }
       return {
-        takeLogs: (logs) => take(selection.ofLogs(logs)),
-        takeColumns: (columns) => take(selection.ofColumns(columns)),
+        take(logs) {
+          for (const log of logs.filter(isWanted)) {
+            if (isWaiting?.(log) === true) later.push(log)
+            else add(log, [])
+          }
+        },
         async apply(change) {
           const transactions = Map.groupBy(later.splice(0), transactionOf)
           for (const logs of transactions.values()) for (const log of logs) add(log, logs)

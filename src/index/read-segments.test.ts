@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises'
 import type { BlockHeader } from '#base/chain.ts'
 import { BlockClock } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart, HistoryRequest } from '#chain/chain-source.ts'
-import { LogColumns, PairTable } from '#chain/columns/log-columns.ts'
 import type { AnyDataset } from './dataset.ts'
 import { type ReadInput, readSegments, type Segment } from './read-segments.ts'
 
@@ -16,9 +15,7 @@ const dataset: AnyDataset = {
   name: 'made-up',
   selectors: [{ chainId: CHAIN, address: `0x${'a'.repeat(40)}`, topic0: `0x${'b'.repeat(64)}` }],
   stage: () => ({
-    takeLogs: () => undefined,
-    takeColumns: () => undefined,
-    seal: () => undefined,
+    take: () => undefined,
     apply: async () => undefined,
   }),
   revert: async () => undefined,
@@ -55,14 +52,13 @@ let hangsFrom = Number.POSITIVE_INFINITY
 
 async function* history({ signal, ...request }: HistoryRequest): AsyncIterable<HistoryPart> {
   const { from } = request
-  const columns = new LogColumns(CHAIN, new PairTable([]), Buffer.alloc(0))
   try {
     for (let part = from / BLOCKS; part * BLOCKS <= request.to; part += 1) {
       if (part >= hangsFrom)
         await new Promise((resolve) => signal?.addEventListener('abort', resolve))
       signal?.throwIfAborted()
       const to = (part + 1) * BLOCKS - 1
-      yield { from: part * BLOCKS, to, columns, end: NO_END, host: 'node' }
+      yield { from: part * BLOCKS, to, logs: [], bytes: 0, end: NO_END, host: 'node' }
     }
   } finally {
     told.push('stopped')

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { BlockHeader } from '#base/chain.ts'
+import { chunks } from '#base/chunks.ts'
 import type { Clock } from '#base/time.ts'
 import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
-import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
-import { type LogColumns, NO_PAIR } from '#chain/columns/log-columns.ts'
+import type { ChainSource, HistoryPart, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type AnyDataset, type StagedLogs, stageAll } from './dataset.ts'
 import { filtersOf, selectLogs, selectorsIn } from './select-logs.ts'
@@ -72,9 +72,8 @@ async function* readEach(
   const [filter, ...others] = filtersOf(datasets, source.chainId)
   const sides = others.map((each, index) => {
     const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
-    const known = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
+    const isKnown = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))
     // An earlier filter brings these, so that each log is taken once.
-    const isKnown = known.isWanted
     return { isKnown, history: new SideHistory(source.history({ from, to, filter: each, signal })) }
   })
   let segment = new OpenSegment(deps, input)
@@ -105,7 +104,7 @@ class OpenSegment {
   readonly #deps: ReadDeps
   readonly #hoursFromUnix: number
   readonly #read: StagedLogs
-  readonly #exact: ReturnType<typeof selectLogs>
+  readonly #isExact: ReturnType<typeof selectLogs>
   #logs = 0
   /** The end that came with the newest logs. */
   #end: Pick<HistoryPart, 'end' | 'host'> | undefined
@@ -115,7 +114,7 @@ class OpenSegment {
     this.#hoursFromUnix = hoursFromUnix
     this.#read = stageAll(datasets)
     const exact = datasets.filter(({ isDatedRoughly = false }) => !isDatedRoughly)
-    this.#exact = selectLogs(exact.flatMap(({ selectors }) => selectors))
+    this.#isExact = selectLogs(exact.flatMap(({ selectors }) => selectors))
   }
 
   get logs(): number {
@@ -123,42 +122,22 @@ class OpenSegment {
   }
 
   async take(
-    { columns, end, host }: HistoryPart,
+    { logs: read, end, host }: HistoryPart,
     to: number,
-    isKnown: (columns: LogColumns, index: number) => boolean = () => false,
+    isKnown: (log: SourceLog) => boolean = () => false,
   ): Promise<void> {
-    const isExact = (index: number) => this.#exact.isWanted(columns, index)
-    await dateLogs(this.#deps.blockClock, {
-      columns,
-      exact: (index) => this.#guard(host, () => isExact(index)),
+    const logs = await dateLogs(this.#deps.blockClock, {
+      logs: read.filter((log) => !isKnown(log)),
+      exact: this.#isExact,
       hoursFromUnix: this.#hoursFromUnix,
     })
     this.#end = { end, host }
-    this.#logs += columns.count
-    for (let from = 0; from < columns.count; from += LOGS_AT_ONCE) {
+    this.#logs += logs.length
+    for (const some of chunks(logs, LOGS_AT_ONCE)) {
       await setImmediate()
-      const some = columns.slice(from, Math.min(from + LOGS_AT_ONCE, columns.count))
-      this.#guard(host, () => {
-        for (let index = 0; index < some.count; index += 1)
-          if (isKnown(some, index)) some.pair[index] = NO_PAIR
-        for (const staged of this.#read.staged) staged.takeColumns(some)
-      })
+      for (const staged of this.#read.staged) staged.take(some)
     }
-    this.#deps.onRead({ number: to, logs: columns.count })
-  }
-
-  #guard<T>(host: string, read: () => T): T {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof RpcError || error instanceof RangeError)) throw error
-      throw this.#lie(host, error.message)
-    }
-  }
-
-  #lie(host: string, reason: string): RpcError {
-    this.#deps.source.distrust(host, reason)
-    return new RpcError(`${host}: ${reason}`)
+    this.#deps.onRead({ number: to, logs: logs.length })
   }
 
   /** Ends the segment with the header of its last block. */
@@ -167,8 +146,11 @@ class OpenSegment {
     if (header === undefined)
       throw new RpcError(`the node returned logs up to ${to} but not that block`)
     const { end, host = '' } = this.#end ?? {}
-    if (end?.number === to && end.hash !== header.hash)
-      throw this.#lie(host, `block ${to} has another hash than what came with the logs`)
+    if (end?.number === to && end.hash !== header.hash) {
+      const reason = `block ${to} has another hash than what came with the logs`
+      this.#deps.source.distrust(host, reason)
+      throw new RpcError(`${host}: ${reason}`)
+    }
     return { end: header, ...this.#read }
   }
 }
@@ -198,11 +180,6 @@ class SideHistory {
 }
 
 function cut(part: HistoryPart, from: number, to: number): HistoryPart {
-  const { columns } = part
-  const blocks = columns.blockNumber.subarray(0, columns.count)
-  const placeOf = (block: number) => {
-    const place = blocks.findIndex((each) => each >= block)
-    return place < 0 ? columns.count : place
-  }
-  return { ...part, from, to, columns: columns.slice(placeOf(from), placeOf(to + 1)) }
+  const logs = part.logs.filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to)
+  return { ...part, from, to, logs }
 }

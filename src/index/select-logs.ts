@@ -1,6 +1,5 @@
 import type { Address, Hash } from '#base/address.ts'
-import type { Log } from '#base/chain.ts'
-import type { LogColumns, PairTable } from '#chain/columns/log-columns.ts'
+import type { SourceLog } from '#chain/chain-source.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
 
@@ -14,66 +13,57 @@ export interface Selector {
   readonly arguments?: LogFilter['topics']
 }
 
-interface LogSelection {
-  ofLogs(logs: readonly Log[]): readonly Log[]
-  ofColumns(columns: LogColumns): readonly Log[]
-  isWanted(columns: LogColumns, index: number): boolean
+type LogTest = (log: SourceLog) => boolean
+
+interface TopicTests {
+  readonly byAddress: ReadonlyMap<string, readonly LogTest[]>
+  /** For contracts that are found. */
+  readonly ofAny: readonly LogTest[]
 }
 
-type LogTest = (log: Log) => boolean
+/** Returns whether a log is selected. It runs for every transfer. */
+export function selectLogs(selectors: readonly Selector[]): LogTest {
+  const chains = new Map(
+    [...Map.groupBy(selectors, ({ chainId }) => chainId)].map(([chainId, own]) => [
+      chainId,
+      new Map<string, TopicTests>(
+        [...Map.groupBy(own, ({ topic0 }) => topic0)].map(([topic0, group]) => [
+          topic0,
+          toTests(group),
+        ]),
+      ),
+    ]),
+  )
+  return (log) => {
+    const tests = chains.get(log.chainId)?.get(log.topics[0] ?? '')
+    if (tests === undefined) return false
+    const { byAddress, ofAny } = tests
+    const passes = (test: LogTest) => test(log)
+    return byAddress.get(log.address)?.some(passes) === true || ofAny.some(passes)
+  }
+}
 
-export function selectLogs(selectors: readonly Selector[]): LogSelection {
-  const wanted = Map.groupBy(selectors, keyOfSelector)
-  const testOf = (chainId: number, pair: { readonly address: Address; topic0: string }) => {
-    const ofAny = wanted.get(keyOf(chainId, { ...pair, address: ANY })) ?? []
-    const found = ofAny.filter(({ found }) => found?.countsFrom(pair.address) !== undefined)
-    return toTest([...(wanted.get(keyOf(chainId, pair)) ?? []), ...found])
-  }
-  const byTable = new WeakMap<PairTable, readonly (LogTest | undefined)[]>()
-  const testsOf = ({ table, chainId }: LogColumns) => {
-    const known = byTable.get(table) ?? table.pairs.map((pair) => testOf(chainId, pair))
-    byTable.set(table, known)
-    return known
-  }
-  const isWanted = (columns: LogColumns, index: number) =>
-    testsOf(columns)[columns.pair[index] ?? 0]?.(columns.log(index)) === true
+function toTests(selectors: readonly Selector[]): TopicTests {
+  const [ofAny, named] = partition(selectors, ({ found }) => found !== undefined)
+  const byAddress = Map.groupBy(named, ({ address }) => address)
   return {
-    ofLogs: (logs) =>
-      logs.filter((log) => {
-        const { chainId, address, topics } = log
-        return testOf(chainId, { address, topic0: topics[0] ?? '0x' })?.(log) === true
-      }),
-    ofColumns(columns) {
-      const picked: Log[] = []
-      for (let index = 0; index < columns.count; index += 1)
-        if (isWanted(columns, index)) picked.push(columns.log(index))
-      return picked
-    },
-    isWanted,
+    byAddress: new Map([...byAddress].map(([address, group]) => [address, group.map(toTest)])),
+    ofAny: ofAny.map(toTest),
   }
+}
+
+function toTest({ arguments: values = [], found }: Selector): LogTest {
+  const sets = values.map((list) => (list === null ? null : new Set<string>(list)))
+  return ({ address, blockNumber, topics }) =>
+    found?.counts(address, blockNumber) !== false &&
+    sets.every((set, place) => set === null || set.has(topics[place + 1] ?? ''))
 }
 
 /** Stands for the contracts that were found. */
 const ANY = '*'
 
 function keyOfSelector({ chainId, address, topic0, found }: Selector): string {
-  return keyOf(chainId, { address: found === undefined ? address : ANY, topic0 })
-}
-
-function keyOf(chainId: number, of: { readonly address: string; readonly topic0: string }): string {
-  return `${chainId}|${of.address}|${of.topic0}`
-}
-
-/** Undefined without selectors. It runs for every transfer. */
-function toTest(selectors: readonly Selector[]): LogTest | undefined {
-  if (selectors.length === 0) return undefined
-  const tests = selectors.map(({ arguments: values = [], found }): LogTest => {
-    const sets = values.map((list) => (list === null ? null : new Set<string>(list)))
-    return ({ address, blockNumber, topics }) =>
-      found?.counts(address, blockNumber) !== false &&
-      sets.every((set, place) => set === null || set.has(topics[place + 1] ?? ''))
-  })
-  return (log) => tests.some((test) => test(log))
+  return `${chainId}|${found === undefined ? address : ANY}|${topic0}`
 }
 
 /**

@@ -1,10 +1,10 @@
 import { fromNumber } from 'ox/Hex'
 import { allEnded } from '#base/async.ts'
 import type { EndpointState, EndpointStatus, HistoryPart, HistoryRequest } from '../chain-source.ts'
-import { PairTable } from '../columns/log-columns.ts'
-import { columnsOf, readLogsAnswer } from '../columns/scan-logs.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-error.ts'
+import { PairTable } from '../scan/pair-table.ts'
+import { namedBy, readLogsAnswer } from '../scan/scan-logs.ts'
 import { type CallSource, callSource, type RpcCall, rangeFilter } from './call-source.ts'
 import { openPost, type Post } from './http-post.ts'
 import { bodyOf, JsonRpc, readEnvelopes } from './json-rpc.ts'
@@ -24,7 +24,7 @@ interface EndpointDeps {
 }
 
 /** With the end as this node knows it. */
-type FetchedLogs = Pick<HistoryPart, 'columns' | 'end'>
+type FetchedLogs = Pick<HistoryPart, 'logs' | 'bytes' | 'end'>
 
 type SetAside = Exclude<EndpointState, 'ok' | 'probing'>
 
@@ -50,6 +50,9 @@ const CALL_TIMEOUT_MS = 10_000
 
 /** 5 MB over a slow line. */
 const HISTORY_TIMEOUT_MS = 30_000
+
+/** Of a transfer. */
+const BYTES_PER_LOG = 640
 
 /** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */
 const NO_BATCHES = /\bbatch|invalid request|HTTP 405/i
@@ -137,12 +140,12 @@ export class Endpoint {
     this.#historyId += 2
     const id = this.#historyId
     const block = { id: id + 1, method: 'eth_getBlockByNumber', params: [fromNumber(to), false] }
-    const logs = { id, method: 'eth_getLogs', params: [rangeFilter(filter, { from, to })] }
-    const answer = await this.#post(bodyOf([block, logs]), {
+    const call = { id, method: 'eth_getLogs', params: [rangeFilter(filter, { from, to })] }
+    const answer = await this.#post(bodyOf([block, call]), {
       timeoutMs: HISTORY_TIMEOUT_MS,
       signal,
     })
-    const asked = { logs: { ...logs, blocksAsked: to - from + 1 }, block }
+    const asked = { logs: { ...call, blocksAsked: to - from + 1 }, block }
     const end = parseBlock(readEnvelopes(answer, asked))
     if (end === undefined)
       throw new EndpointError(
@@ -151,7 +154,8 @@ export class Endpoint {
       )
     if (end.number !== to) throw new RpcError(`asked for block ${to}, got ${end.number}`)
     const table = PairTable.of(filter)
-    return { columns: readLogsAnswer({ id, chainId, table, body: answer.body, from, to }), end }
+    const { body } = answer
+    return { logs: readLogsAnswer({ id, chainId, table, body, from, to }), bytes: body.length, end }
   }
 
   /** Once two calls at once were answered, a stray refusal changes nothing. */
@@ -167,12 +171,12 @@ export class Endpoint {
 
   /** Where one request cannot have it: more addresses than the node takes, or a block of more logs than it returns. */
   async #historyByCalls({ filter, from, to }: HistoryRequest): Promise<FetchedLogs> {
-    const { chainId } = this.#deps
     const readEnd = this.calls.header(to)
     if (this.#takesNoTwo) await readEnd
     const [end, logs] = await allEnded([readEnd, this.calls.logsInRange(filter, from, to)])
     if (end === undefined) throw new EndpointError('behind', `${this.host} knows no block ${to}`)
-    return { columns: columnsOf(chainId, PairTable.of(filter), logs), end }
+    const bytes = logs.length * BYTES_PER_LOG
+    return { logs: namedBy(PairTable.of(filter), logs), bytes, end }
   }
 
   /** One may come from a lagging node behind a load balancer. */

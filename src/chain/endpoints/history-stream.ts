@@ -75,7 +75,7 @@ class HistoryStream {
       const part = this.#answered.get(this.#next)
       if (part !== undefined) {
         this.#answered.delete(part.from)
-        this.#answeredBytes -= part.columns.body.byteLength
+        this.#answeredBytes -= part.bytes
         this.#next = part.to + 1
       }
       this.#askAhead()
@@ -136,10 +136,10 @@ class HistoryStream {
     const { filter, signal } = this.#request
     this.#asked += 1
     try {
-      const { columns, end } = await endpoint.history({ filter, from, to, signal })
-      this.#sizer.answered(to - from + 1, columns.body.byteLength)
-      this.#answered.set(from, { from, to, columns, end, host: endpoint.host })
-      this.#answeredBytes += columns.body.byteLength
+      const read = await endpoint.history({ filter, from, to, signal })
+      this.#sizer.answered(to - from + 1, read.bytes)
+      this.#answered.set(from, { from, to, ...read, host: endpoint.host })
+      this.#answeredBytes += read.bytes
     } catch (error) {
       if (!signal.aborted) this.#askAgain(range, endpoint, error)
     }

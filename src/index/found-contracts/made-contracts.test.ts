@@ -228,7 +228,7 @@ onEach('a contract that is read in history is unknown until it is stored', ({ en
     const { transactionHash: txHash, transactionIndex: txIndex, ...more } = built
     const log = { chainId: 8453, blockNumber: 2, blockHash, timestamp, txHash, txIndex, ...more }
     const staged = dataset.stage(() => undefined)
-    staged.takeLogs([log])
+    staged.take([log])
     assert.equal(source.found.size, 0)
     dataset.learn?.([log])
     assert.equal(source.found.counts(pot(0), 2), true)

@@ -181,8 +181,8 @@ async function sumTransfers(
     const pairs = [{ address: contract, topic0: TRANSFER_TOPIC }]
     const filter = { addresses: [contract], topics, pairs }
     let sum = 0n
-    for await (const { columns } of source.history({ ...range, filter }))
-      for (let index = 0; index < columns.count; index += 1) sum += BigInt(columns.log(index).data)
+    for await (const { logs } of source.history({ ...range, filter }))
+      for (const { data } of logs) sum += BigInt(data)
     return sum
   }
   const sent = await sumOf([[TRANSFER_TOPIC], [topic]])

@@ -110,7 +110,7 @@ async function sumSent(
     pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
   }
   let sent = 0n
-  for await (const { columns } of source.history({ filter, from: chain.startBlock, to }))
-    for (let index = 0; index < columns.count; index += 1) sent += BigInt(columns.log(index).data)
+  for await (const { logs } of source.history({ filter, from: chain.startBlock, to }))
+    for (const { data } of logs) sent += BigInt(data)
   return sent
 }

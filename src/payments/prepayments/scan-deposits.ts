@@ -154,9 +154,10 @@ async function* historyOf(
   range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
 ): AsyncIterable<Pick<HistoryPart, 'from' | 'to' | 'end'> & { readonly logs: readonly Log[] }> {
   const filter = depositFilter(paymentOf(ctx))
-  for await (const { columns, ...part } of paymentSourceOf(ctx).history({ filter, ...range })) {
-    const logs = Array.from({ length: columns.count }, (_, index) => columns.log(index))
-    yield { ...part, logs: logs.filter((log) => matches(filter, log)) }
+  for await (const part of paymentSourceOf(ctx).history({ filter, ...range })) {
+    const logs = part.logs.filter((log) => matches(filter, log))
+    // The proof gives the time.
+    yield { ...part, logs: logs.map((log) => ({ ...log, timestamp: log.timestamp ?? 0 })) }
   }
 }
 

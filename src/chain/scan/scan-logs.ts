@@ -1,18 +1,9 @@
+import type { Hash } from '#base/address.ts'
 import { isObject } from '#base/json.ts'
 import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
-import {
-  HASH_DIGITS,
-  LogColumns,
-  NIBBLE,
-  NO_PAIR,
-  type PairTable,
-  PLACE,
-  PLACES,
-  sameHex,
-  viewOf,
-} from './log-columns.ts'
+import { HASH_DIGITS, NIBBLE, type PairTable, sameHex, viewOf } from './pair-table.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -74,15 +65,21 @@ const HASH_TEXT = HASH_DIGITS + 4
 const ADDRESS_DIGITS = 40
 
 /** Keys in any order. Undefined on anything unknown (spaces, escapes, nesting, wrong order). */
-export function scanLogs(chainId: number, table: PairTable, body: Buffer): LogColumns | undefined {
+export function scanLogs(
+  chainId: number,
+  table: PairTable,
+  body: Buffer,
+): readonly SourceLog[] | undefined {
   const start = body.indexOf(RESULT_LIST)
-  if (start < 0 || body.length > 0xffff_ffff) return undefined
-  const scan = new Scan(new LogColumns(chainId, table, body))
-  return scan.list(start + RESULT_LIST.length) ? scan.columns : undefined
+  if (start < 0) return undefined
+  const scan = new Scan(chainId, table, body)
+  return scan.list(start + RESULT_LIST.length) ? scan.logs : undefined
 }
 
 class Scan {
-  readonly columns: LogColumns
+  readonly logs: SourceLog[] = []
+  readonly #chainId: number
+  readonly #table: PairTable
   readonly #body: Buffer
   readonly #view: DataView
   #address = 0
@@ -103,10 +100,11 @@ class Scan {
   #lastIndex = -1
   #lastHash = 0
 
-  constructor(columns: LogColumns) {
-    this.columns = columns
-    this.#body = columns.body
-    this.#view = viewOf(columns.body)
+  constructor(chainId: number, table: PairTable, body: Buffer) {
+    this.#chainId = chainId
+    this.#table = table
+    this.#body = body
+    this.#view = viewOf(body)
   }
 
   list(from: number): boolean {
@@ -269,7 +267,6 @@ class Scan {
   }
 
   #keep(): boolean {
-    const { columns } = this
     if (
       this.#address === 0 ||
       this.#topic0 === 0 ||
@@ -292,34 +289,43 @@ class Scan {
     this.#lastTx = this.#txIndex
     this.#lastIndex = this.#logIndex
     this.#lastHash = this.#blockHash
-    const pair = columns.table.find(columns.body, this.#view, this.#address, this.#topic0)
-    if (pair === NO_PAIR) return true
-    const index = columns.count
-    if (index === columns.pair.length) return false
-    columns.count = index + 1
-    columns.pair[index] = pair
-    columns.blockNumber[index] = this.#blockNumber
-    columns.timestamp[index] = this.#timestamp
-    columns.txIndex[index] = this.#txIndex
-    columns.logIndex[index] = this.#logIndex
-    const { places } = columns
-    const base = index * PLACES
-    places[base + PLACE.blockHash] = this.#blockHash
-    places[base + PLACE.txHash] = this.#txHash
-    places[base + PLACE.topic1] = this.#topic1
-    places[base + PLACE.topic2] = this.#topic2
-    places[base + PLACE.topic3] = this.#topic3
-    places[base + PLACE.data] = this.#data
-    places[base + PLACE.dataEnd] = this.#dataEnd
+    const pair = this.#table.find(this.#body, this.#view, this.#address, this.#topic0)
+    if (pair === undefined) return true
+    const before = this.logs.at(-1)
+    const isSameBlock = before?.blockNumber === this.#blockNumber
+    const topics: Hash[] = [pair.topic0]
+    for (const at of [this.#topic1, this.#topic2, this.#topic3])
+      if (at !== 0) topics.push(this.#text(at, HASH_DIGITS))
+    this.logs.push({
+      chainId: this.#chainId,
+      blockNumber: this.#blockNumber,
+      blockHash: isSameBlock ? before.blockHash : this.#text(this.#blockHash, HASH_DIGITS),
+      timestamp: this.#timestamp === 0 ? null : this.#timestamp,
+      txHash: this.#text(this.#txHash, HASH_DIGITS),
+      txIndex: this.#txIndex,
+      logIndex: this.#logIndex,
+      address: pair.address,
+      topics,
+      data: this.#text(this.#data, this.#dataEnd - this.#data),
+    })
     return true
   }
+
+  #text(at: number, digits: number): Hash {
+    const text = this.#body.toString('latin1', at, at + digits).toLowerCase()
+    if (digits % 2 !== 0 || !HEX.test(text))
+      throw new RpcError(`the node returned a log with malformed hex: "${text}"`)
+    return `0x${text}`
+  }
 }
+
+const HEX = /^[0-9a-f]*$/
 
 const KEY_MAX = 40
 
 const OTHER_MAX = 40
 
-/** Unknown shapes are parsed as JSON, validated, sorted and scanned again. */
+/** The logs that the table names, in chain order. Unknown shapes are parsed as JSON and validated. */
 export function readLogsAnswer(input: {
   readonly id: number
   readonly chainId: number
@@ -327,27 +333,23 @@ export function readLogsAnswer(input: {
   readonly body: Buffer
   readonly from: number
   readonly to: number
-}): LogColumns {
+}): readonly SourceLog[] {
   const { id, chainId, table, body, from, to } = input
-  const columns =
-    scanLogs(chainId, table, body) ?? columnsOf(chainId, table, parseAnswer(body, id, chainId))
-  const first = columns.blockNumber[0] ?? from
-  const last = columns.blockNumber[columns.count - 1] ?? to
-  if (columns.count > 0 && (first < from || last > to))
+  const logs = scanLogs(chainId, table, body) ?? namedBy(table, parseAnswer(body, id, chainId))
+  const [first, last] = [logs[0]?.blockNumber ?? from, logs.at(-1)?.blockNumber ?? to]
+  if (logs.length > 0 && (first < from || last > to))
     throw new RpcError(`asked for logs of ${from} to ${to}, got ${first} to ${last}`)
-  return columns
+  return logs
 }
 
-/** As if a node had sent them. */
-export function columnsOf(
-  chainId: number,
-  table: PairTable,
-  logs: readonly SourceLog[],
-): LogColumns {
-  const text = JSON.stringify({ result: logs.map(toWire) })
-  const columns = scanLogs(chainId, table, Buffer.from(text, 'latin1'))
-  if (columns === undefined) throw new RpcError('the logs of one block name two block hashes')
-  return columns
+/** Those that the table names. Throws RpcError if a block has two hashes. */
+export function namedBy(table: PairTable, logs: readonly SourceLog[]): readonly SourceLog[] {
+  for (const [index, { blockNumber, blockHash }] of logs.entries()) {
+    const before = logs[index - 1]
+    if (before?.blockNumber === blockNumber && before.blockHash !== blockHash)
+      throw new RpcError('the logs of one block name two block hashes')
+  }
+  return logs.filter((log) => table.has(log))
 }
 
 function parseAnswer(body: Buffer, id: number, chainId: number): readonly SourceLog[] {
@@ -363,19 +365,5 @@ function parseJson(body: Buffer): unknown {
     return JSON.parse(body.toString('utf8'))
   } catch (cause) {
     throw new RpcError('the answer is not JSON or was cut off', { cause, tooLarge: true })
-  }
-}
-
-function toWire(log: SourceLog) {
-  return {
-    address: log.address,
-    topics: log.topics,
-    data: log.data,
-    blockNumber: `0x${log.blockNumber.toString(16)}`,
-    blockHash: log.blockHash,
-    blockTimestamp: `0x${(log.timestamp ?? 0).toString(16)}`,
-    transactionHash: log.txHash,
-    transactionIndex: `0x${log.txIndex.toString(16)}`,
-    logIndex: `0x${log.logIndex.toString(16)}`,
   }
 }

@@ -2,20 +2,22 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Hash } from '#base/address.ts'
+import type { SourceLog } from '../chain-source.ts'
 import { parseLogs } from '../parse-rpc.ts'
 import { RpcError } from '../rpc-error.ts'
-import { type LogColumns, PairTable } from './log-columns.ts'
+import { PairTable } from './pair-table.ts'
 import { readLogsAnswer, scanLogs } from './scan-logs.ts'
 
 const token = `0x${'ab'.repeat(20)}` as const
 const other = `0x${'cd'.repeat(20)}` as const
 const transfer = `0x${'d1'.repeat(32)}` as const
 const claim = `0x${'c1'.repeat(32)}` as const
-const table = new PairTable([
+const pairs = [
   { address: token, topic0: transfer },
   { address: other, topic0: claim },
   { address: token, topic0: claim },
-])
+]
+const table = new PairTable(pairs)
 const chainId = 8453
 
 interface Wire extends Record<string, unknown> {
@@ -87,18 +89,14 @@ function bodyOf(list: readonly object[], text = JSON.stringify(list)): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":7,"result":${text}}`)
 }
 
-function read(body: Buffer): LogColumns {
+function read(body: Buffer): readonly SourceLog[] {
   return readLogsAnswer({ id: 7, chainId, table, body, from: 0, to: 1_000_000 })
-}
-
-function logsOf(columns: LogColumns) {
-  return Array.from({ length: columns.count }, (_, index) => columns.log(index))
 }
 
 /** What the plain way reads: parsed as JSON and checked field by field. */
 function plainly(list: readonly Wire[]) {
   return parseLogs(list, chainId).filter(({ address, topics }) =>
-    table.pairs.some((pair) => pair.address === address && pair.topic0 === topics[0]),
+    pairs.some((pair) => pair.address === address && pair.topic0 === topics[0]),
   )
 }
 
@@ -108,7 +106,7 @@ describe('logs read from bytes', () => {
       fc.property(logs, (list) => {
         const body = bodyOf(list)
         assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
-        assert.deepEqual(logsOf(read(body)), plainly(list))
+        assert.deepEqual(read(body), plainly(list))
       }),
     ))
 
@@ -122,7 +120,7 @@ describe('logs read from bytes', () => {
         })
         const body = bodyOf(shuffled)
         assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
-        assert.deepEqual(logsOf(read(body)), plainly(list))
+        assert.deepEqual(read(body), plainly(list))
       }),
     ))
 
@@ -131,7 +129,7 @@ describe('logs read from bytes', () => {
       fc.property(logs, (list) => {
         const mixed = [...list.toReversed(), ...list.slice(0, 3)]
         const body = bodyOf(mixed, JSON.stringify(mixed, null, 2))
-        assert.deepEqual(logsOf(read(body)), plainly(list))
+        assert.deepEqual(read(body), plainly(list))
       }),
     ))
 
@@ -139,22 +137,22 @@ describe('logs read from bytes', () => {
     const [log] = sample()
     const loud = { ...log, address: `0x${'AB'.repeat(20)}`, blockHash: log.blockHash.toUpperCase() }
     const shouted = { ...loud, blockHash: `0x${loud.blockHash.slice(2)}` }
-    assert.deepEqual(logsOf(read(bodyOf([shouted]))), plainly([log]))
+    assert.deepEqual(read(bodyOf([shouted])), plainly([log]))
   })
 
   test('with the time as a number are read, and those that are marked as removed are none', () => {
     const [log, second] = sample()
-    assert.equal(read(bodyOf([{ ...log, blockTimestamp: 1_700 }])).timestamp[0], 1_700)
+    assert.equal(read(bodyOf([{ ...log, blockTimestamp: 1_700 }]))[0]?.timestamp, 1_700)
     const removed = { ...second, removed: true }
     const inOtherLetters = JSON.stringify([log, removed]).replace('removed', '\\u0072emoved')
     for (const body of [bodyOf([log, removed]), bodyOf([], inOtherLetters)])
-      assert.equal(read(body).count, 1)
+      assert.equal(read(body).length, 1)
   })
 
-  test('without a time, or with the time 0, have the time 0', () => {
+  test('without a time, or with the time 0, have none', () => {
     const [log] = sample()
     for (const blockTimestamp of [undefined, null, '0x0'])
-      assert.equal(read(bodyOf([{ ...log, blockTimestamp }])).timestamp[0], 0)
+      assert.equal(read(bodyOf([{ ...log, blockTimestamp }]))[0]?.timestamp, null)
   })
 
   test('are told by whole keys: one that only looks alike says nothing', () => {
@@ -166,8 +164,8 @@ describe('logs read from bytes', () => {
       removes: true,
       adverse: '0x1',
     }
-    assert.deepEqual(logsOf(read(bodyOf([{ ...log, ...alike }]))), plainly([log]))
-    assert.deepEqual(logsOf(read(bodyOf([{ ...alike, ...log }]))), plainly([log]))
+    assert.deepEqual(read(bodyOf([{ ...log, ...alike }])), plainly([log]))
+    assert.deepEqual(read(bodyOf([{ ...alike, ...log }])), plainly([log]))
   })
 
   test('with a key twice have the last value, as in JSON', () => {
@@ -175,11 +173,11 @@ describe('logs read from bytes', () => {
     const text = JSON.stringify([{ ...log, topics: [transfer] }])
     const first = `"topics":${JSON.stringify([transfer, transfer, transfer, transfer])},`
     const twice = text.replace('"topics"', `"blockTimestamp":"0x9",${first}"topics"`)
-    const columns = read(
+    const [found] = read(
       bodyOf([], twice.replace('"blockTimestamp":"0x6', '"blockTimestamp":null,"x":"0x6')),
     )
-    assert.deepEqual(columns.log(0).topics, [transfer])
-    assert.equal(columns.timestamp[0], 0)
+    assert.deepEqual(found?.topics, [transfer])
+    assert.equal(found.timestamp, null)
   })
 
   test('as short as they can be are all read', () => {
@@ -195,13 +193,13 @@ describe('logs read from bytes', () => {
       logIndex: quantity(index),
     }))
     assert.deepEqual(
-      logsOf(read(bodyOf(short))).map((each) => each.logIndex),
+      read(bodyOf(short)).map((each) => each.logIndex),
       short.map((_, index) => index),
     )
   })
 
   test('of an answer without any are none', () => {
-    assert.equal(read(bodyOf([])).count, 0)
+    assert.equal(read(bodyOf([])).length, 0)
   })
 })
 
@@ -229,7 +227,7 @@ describe('an answer that cannot be true is refused:', () => {
   for (const [what, [body, words]] of Object.entries(refused))
     test(what, () => {
       assert.throws(
-        () => logsOf(read(body)),
+        () => read(body),
         (error) => error instanceof RpcError && words.test(error.message),
       )
     })
