@@ -12,18 +12,18 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4185,
   api: 3299,
   base: 753,
-  chain: 3458,
+  chain: 3296,
   data: 5422,
   db: 1775,
   ecosystem: 2966,
   entry: 756,
   feed: 1668,
-  index: 4990,
+  index: 4929,
   main: 1443,
   ops: 4177,
   payments: 5583,
   site: 2065,
-  tests: 49204,
+  tests: 49173,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
