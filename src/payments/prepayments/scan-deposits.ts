@@ -156,7 +156,6 @@ async function* historyOf(
   const filter = depositFilter(paymentOf(ctx))
   for await (const part of paymentSourceOf(ctx).history({ filter, ...range })) {
     const logs = part.logs.filter((log) => matches(filter, log))
-    // The proof gives the time.
     yield { ...part, logs: logs.map((log) => ({ ...log, timestamp: log.timestamp ?? 0 })) }
   }
 }
