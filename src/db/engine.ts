@@ -3,16 +3,16 @@ import type { ColumnType } from './typed-values.ts'
 
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>
-  /** Inserts in order; returns what `conflict` returns. */
+  /** Inserts the rows in order; returns what `conflict` returns. */
   insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]>
 }
 
-/** No two rows share a key. */
+/** No two rows of an insert may share a key. */
 export interface BulkInsert {
   readonly table: string
-  /** Columns in the order of the values. */
+  /** Columns, in the order of the values. */
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** The same for all rows. */
+  /** Values that are the same for all rows. */
   readonly constants?: Readonly<Record<string, number>>
   /** Such as `on conflict (id) do nothing`. */
   readonly conflict?: string
@@ -20,28 +20,31 @@ export interface BulkInsert {
 
 export interface Engine {
   readonly dialect: 'sqlite' | 'postgres'
-  /** Sees everything committed before. */
+  /** Sees everything that was committed before. */
   read(statement: Sql): Promise<readonly Row[]>
-  /** Sees one state. */
+  /** Sees one state of the store. */
   snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Commits atomically, and durably when it resolves. A failure may leave a commit that stands. */
+  /** Commits atomically, and durably when it resolves. If it rejects, the commit may still stand. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Has no statement timeout, such as for removing a chain. */
+  /** Has no statement timeout; for long work such as removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs migrations in order. */
+  /** Applies migrations in order. */
   migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
   pool?(): PoolFigures
-  /** PostgreSQL: takes an advisory lock; undefined while another process holds it. An embedded store has one process. */
+  /**
+   * Takes an advisory lock on PostgreSQL; undefined while another process holds it. Absent for embedded stores, which
+   * one process has to itself.
+   */
   lock?(key: number): Promise<SessionLock | undefined>
-  /** Listens until the engine closes; `undefined` where notifications may have been missed. */
+  /** Listens until the engine closes; calls back with `undefined` when notifications may have been missed. */
   listen?(channel: Channel, onNotification: (payload: string | undefined) => void): void
   close(): Promise<void>
 }
 
-/** What processes on PostgreSQL notify each other of once it is committed; they poll too. */
+/** PostgreSQL channels for committed changes. Processes poll too, so a lost notification only delays them. */
 export type Channel = 'sexton_keys' | 'sexton_blocks'
 
-/** A lock that is free once its connection ends. */
+/** Held until its connection ends. */
 export interface SessionLock {
   /** Call it every few seconds. Throws StoreError once the connection is lost. */
   keep(): Promise<void>
@@ -52,24 +55,24 @@ export interface PoolFigures {
   readonly connectionsMax: number
   readonly open: number
   readonly inUse: number
-  /** Statements that wait for a connection. */
+  /** Statements waiting for a connection. */
   readonly waiting: number
-  /** Statements that got none, since the start. */
+  /** Statements refused a connection since the start. */
   readonly refused: number
 }
 
-/** Statements that make tables: portable, or one text per engine. */
+/** DDL: portable text, or one text per engine. */
 export type Tables = string | { readonly sqlite: string; readonly postgres: string }
 
 /** Released migrations never change. */
 export interface Migration {
-  /** Ascending. */
+  /** Ascends. */
   readonly id: number
   readonly name: string
   readonly sql: Tables
 }
 
-/** Called before each migration of a used store; large tables take minutes. */
+/** Called before each migration of a used store, because large tables take minutes. */
 export type OnMigration = (progress: {
   readonly migration: Migration
   readonly step: number

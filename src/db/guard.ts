@@ -6,7 +6,7 @@ export interface Guard {
   readonly columns?: readonly string[]
   /** A condition on `old` and `new`; without it every row is refused. */
   readonly when?: string
-  /** Skips the row without an error. */
+  /** Skips the row silently instead of failing. */
   readonly quietly?: boolean
 }
 
@@ -39,7 +39,7 @@ function momentOf({ table, on, columns }: Guard): string {
   return `before ${on}${set} on ${table}`
 }
 
-/** SQLSTATE class 23 makes it a ConstraintError, as on SQLite. */
+/** SQLSTATE class 23 makes the refusal a ConstraintError, as on SQLite. */
 const POSTGRES_FUNCTIONS = `
   create or replace function refuse_row() returns trigger language plpgsql as $$
     begin
@@ -50,7 +50,7 @@ const POSTGRES_FUNCTIONS = `
       return null;
     end $$;`
 
-/** Undeletable rows cannot be truncated either. */
+/** Also refuses TRUNCATE, if rows must not be deleted. */
 function postgresText(guard: Guard): string {
   const { table, name, on } = guard
   if (on !== 'delete') return rowTrigger(guard)
@@ -59,7 +59,7 @@ function postgresText(guard: Guard): string {
     execute function refuse_row();`
 }
 
-/** PostgreSQL's trigger conditions cannot query other rows, so such a condition is in a function. */
+/** PostgreSQL's trigger conditions cannot query other rows, so the condition goes into a function. */
 function rowTrigger(guard: Guard): string {
   const { table, name, on, when, quietly } = guard
   const trigger = `create trigger ${name} ${momentOf(guard)} for each row`

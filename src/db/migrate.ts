@@ -9,7 +9,7 @@ import {
 } from './engine.ts'
 import { sql } from './sql.ts'
 
-/** The first version of a store. */
+/** The first migration of a store. */
 export function firstSchema(store: string, tables: readonly Tables[]): readonly Migration[] {
   const join = (dialect: 'sqlite' | 'postgres') =>
     tables.map((each) => (typeof each === 'string' ? each : each[dialect])).join(';\n')
@@ -29,7 +29,7 @@ export function assertInOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Refuses a database that another version migrated. */
+/** Refuses a database with migrations that this version does not know. */
 export async function appliedIds(
   connection: Connection,
   migrations: readonly Migration[],
@@ -46,7 +46,7 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
-/** Runs within a transaction. Only migrations of a used store are reported. */
+/** Call it within a transaction. Reports only migrations of a used store. */
 export async function applyMissing(
   {
     connection,
@@ -55,7 +55,7 @@ export async function applyMissing(
   }: {
     readonly connection: Connection
     readonly dialect: 'sqlite' | 'postgres'
-    /** Takes several statements. */
+    /** Accepts several statements. */
     readonly execute: (text: string) => Promise<unknown>
   },
   {
@@ -78,9 +78,7 @@ export async function applyMissing(
   }
 }
 
-/**
- * SQLite keeps one tree instead of two; for few columns beside the key. PostgreSQL reads a comment.
- */
+/** On SQLite, stores the table as one tree instead of two; for tables with few columns besides the key. PostgreSQL ignores the comment. */
 export const CLUSTERED = '/* clustered by its key */'
 
 function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {

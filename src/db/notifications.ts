@@ -1,6 +1,6 @@
 import type { Channel, Tables } from './engine.ts'
 
-/** A trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
+/** Makes a trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
 export function notificationTrigger(input: {
   readonly channel: Channel
   readonly after: string

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 
-/** Booleans are 0 and 1, uint256 is padded text. */
+/** Booleans are 0 and 1; a uint256 is padded text. */
 export type SqlValue = string | number | bigint | null
 
 export interface Sql {
   readonly kind: 'sql'
-  /** Always one longer than `values`. */
+  /** Has one entry more than `values`. */
   readonly parts: readonly string[]
   readonly values: readonly SqlValue[]
 }
 
-/** Nested statements become text, the rest parameters. */
+/** Nested statements are inlined; other values become parameters. */
 export function sql(strings: TemplateStringsArray, ...holes: readonly (SqlValue | Sql)[]): Sql {
   const parts: string[] = [strings[0] ?? '']
   const values: SqlValue[] = []
@@ -32,7 +32,7 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
   for (const value of inner.values) values.push(value)
 }
 
-/** Names and other text that cannot be a parameter; must not come from outside. */
+/** Inlines names and other text that cannot be a parameter; never pass outside input. */
 export function plain(text: string): Sql {
   return { kind: 'sql', parts: [text], values: [] }
 }
@@ -51,13 +51,13 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   return { kind: 'sql', parts, values }
 }
 
-/** Writes one text for any number of names, so that it is prepared once. */
+/** Writes the same text for any number of names, so that it is prepared once. */
 export function inNames(names: readonly string[]): Sql {
   const listed = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))
   return sql`in (select key from json_each(${listed}))`
 }
 
-/** Callers cut rows into `ROWS_PER_STATEMENT`. */
+/** Pass at most `ROWS_PER_STATEMENT` rows. */
 export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   const parts: string[] = []
   const values: SqlValue[] = []
@@ -70,7 +70,7 @@ export function rows(list: readonly (readonly SqlValue[])[]): Sql {
   return { kind: 'sql', parts, values }
 }
 
-/** Longer texts cost parsing for little gain. */
+/** Longer texts cost more to parse and save little. */
 export const ROWS_PER_STATEMENT = 500
 
 export const empty: Sql = sql``
@@ -79,7 +79,7 @@ export function toNumbered(statement: Sql): string {
   return statement.parts.reduce((text, part, index) => `${text}$${index}${part}`)
 }
 
-/** SQLite binds these fastest. */
+/** SQLite binds these placeholders fastest. */
 export function toPlain(statement: Sql): string {
   return statement.parts.join('?')
 }
@@ -122,7 +122,7 @@ export const column = {
   flag(row: Row, name: string): boolean {
     return column.integer(row, name) === 1
   },
-  /** Reads a member of a list, stored as its place. */
+  /** Reads a list member that is stored as its index. */
   placeIn<T>(list: readonly T[]): (row: Row, name: string) => T {
     return (row, name) => {
       const found = list[column.integer(row, name)]
@@ -132,13 +132,13 @@ export const column = {
   },
 }
 
-/** How each member is read from the column of its name: `publicId` from `public_id`. */
+/** How each member is read from its column: `publicId` from `public_id`. */
 type Members = Readonly<Record<string, (row: Row, name: string) => unknown>>
 
-/** What a row of the table becomes. */
+/** The type of a row that the codec reads. */
 export type RowOf<C extends { read(row: Row): unknown }> = ReturnType<C['read']>
 
-/** The columns of a table, listed once for statements and for reading. */
+/** Lists a table's columns once, for statements and for reading. */
 export function codecOf<M extends Members>(members: M) {
   const parts = Object.entries(members).map(([member, read]) => ({
     member,
@@ -162,13 +162,13 @@ function nameOf(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** Sums of uint256 values have no fixed width, so the width is part of the text. */
+/** Sums of uint256 values can have any width, so the text starts with it. */
 const DIGITS_MAX = 999
 const LENGTH_DIGITS = 3
 
 /**
- * Writes any integer as text that sorts like the number on every engine: a sign (0 below zero, else 1), the
- * number of digits, the digits. Below zero, length and digits are complements to 9.
+ * Writes any integer as text that sorts like the number on every engine: sign (0 if negative, else 1), number of
+ * digits, digits. For negatives, length and digits are complements to 9.
  */
 export function toStored(value: bigint): string {
   const isNegative = value < 0n
@@ -191,7 +191,7 @@ function complement(digits: string): string {
   return digits.replace(/\d/g, (digit) => String(9 - Number(digit)))
 }
 
-/** PostgreSQL rejects NUL in texts, and no store keeps half a surrogate pair. */
+/** Replaces what stores do not keep: PostgreSQL rejects NUL, and no store keeps lone surrogates. */
 export function toStoredText(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed()
 }

@@ -15,7 +15,7 @@ export interface StreamedTable {
 
 const PAGE_ROWS = 5_000
 
-/** Yields rows by key, texts in byte order, one page in memory. Call inside a snapshot only. */
+/** Yields rows by key, texts in byte order, holding one page in memory. Call inside a snapshot only. */
 export function streamTable(
   { connection, dialect }: StoreState,
   table: StreamedTable,
@@ -49,7 +49,7 @@ function toKey(value: unknown): SqlValue {
 
 let streams = 0
 
-/** PostgreSQL's index may follow a locale, so a cursor sorts once. */
+/** PostgreSQL's index may follow a locale, so sort once with a cursor. */
 async function* streamByCursor(
   connection: Connection,
   { table, key, where }: StreamedTable,

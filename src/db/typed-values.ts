@@ -2,9 +2,7 @@ import { type Sql, type SqlValue, sql } from './sql.ts'
 
 export type ColumnType = 'text' | 'bigint'
 
-/**
- * Columns are column1, column2 and so on. The first row is cast, for engines that type parameters.
- */
+/** Columns are named column1, column2 and so on. Casts the first row, for engines that need typed parameters. */
 export function typedValues(
   types: readonly ColumnType[],
   list: readonly (readonly SqlValue[])[],

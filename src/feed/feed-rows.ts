@@ -18,7 +18,7 @@ import {
 import { type IndexStatus, readIndexStatus } from '#index/status.ts'
 import { type Decimal, type Filter, PRICE } from './stream-parameters.ts'
 
-/** Datasets whose rows a list shows. */
+/** Datasets whose rows the lists show. */
 const LISTED: readonly string[] = eventKinds.map(({ dataset }) => dataset)
 
 interface Place {
@@ -36,7 +36,7 @@ const toRow: Readonly<Record<string, (event: FeedEvent, at: Place) => object>> =
   [PRICES_OF_FEED]: toPriceRow,
 }
 
-/** Shows a price with the place of its log, unless a reorg restored it. */
+/** Adds the place of the price's log, unless a reorg restored an older price. */
 function toPriceRow(event: FeedEvent, { status }: Place): object {
   const price = event.detail === null ? null : BigInt(event.detail)
   const usd = price === null ? null : toUsdPrice(price)
@@ -57,19 +57,19 @@ export interface ShownItem {
   /** The cursor after this event. */
   readonly cursor: FeedCursor
   readonly kind: string | undefined
-  /** The token's decimals; prices have no amount. */
+  /** The token's decimals; undefined for prices, which have no amount. */
   readonly decimals: number | undefined
-  /** Its data; undefined for what the file no longer has. */
+  /** The event's data as JSON; undefined if the file no longer has its token or chain. */
   readonly json: string | undefined
-  /** As a server-sent event. */
+  /** The event in server-sent form. */
   readonly text: string
 }
 
 export type ShownPage = { readonly items: readonly ShownItem[]; readonly next: FeedCursor } | 'lost'
 
 /**
- * Changes after a cursor as a stream and a webhook show them. None while the register is built from another
- * file than this process has, which may not know what changed.
+ * Returns the changes after a cursor as streams and webhooks send them. Returns none while the register belongs to
+ * another file, because this process may not know what changed.
  */
 export async function readShown(
   { ecosystem }: Pick<Context, 'ecosystem'>,
@@ -114,7 +114,7 @@ function dataOf(
   return { kind, row: toOwn(event, at) }
 }
 
-/** A `reset` of everything: what the reader has may be wrong on any chain. */
+/** A `reset` of all chains: whatever the reader has may be wrong. */
 export const WHOLE = {
   reason: 'cursor_not_kept',
   chain: null,
@@ -127,7 +127,7 @@ export function eventText(event: string, json: string, cursor: FeedCursor): stri
   return `event: ${event}\ndata: ${json}\nid: ${showCursor(cursor)}\n\n`
 }
 
-/** `finalized` and `reset` have no kind and no token. */
+/** `finalized` and `reset` have no kind or token, so only the filter's chain applies to them. */
 export function matches(
   { kind, token, chain, address, leastAmount, leastUsd }: Filter,
   { change, kind: own, json, decimals }: ShownItem,

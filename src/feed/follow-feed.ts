@@ -8,12 +8,12 @@ import type { Filter } from './stream-parameters.ts'
 /** Delay before a client reconnects. */
 const RETRY_MS = 2_000
 
-/** Proxies close a connection that is silent for longer. */
+/** Proxies close connections that are silent for longer. */
 const HEARTBEAT_MS = 15_000
 
 /**
- * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Each yield is at most half a
- * second after the last; empty text means nothing new.
+ * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Yields at least every half second; an
+ * empty text means nothing new.
  */
 export async function* follow(
   ctx: Context,
@@ -53,15 +53,15 @@ export async function* follow(
 
 const NOWHERE: FeedCursor = { epoch: '0'.repeat(12), sequence: 0, hash: '' }
 
-/** Equals the age that cached answers may have. */
+/** The same as the maximum age of cached answers. */
 const POLL_MS = 100
 
-/** Readers wake without news after so many polls, to be charged and to show that they are alive. */
+/** Readers wake after this many polls even without news, to be charged and to notice a closed connection. */
 const BEAT_POLLS = 5
 
 const newsOf = oncePerContext((ctx) => new News(ctx))
 
-/** Polls the feed for all streams of this process, while there are any. */
+/** Polls the feed once for all streams of this process, while there are any. */
 class News {
   readonly #ctx: Context
   readonly pages: SharedPages
@@ -74,7 +74,7 @@ class News {
     this.pages = new SharedPages(ctx)
   }
 
-  /** Reads for it until it leaves or its signal aborts, so that nothing is read while the stores close. */
+  /** Keeps polling until the reader leaves or its signal aborts, so that nothing is read while the stores close. */
   enter(signal: AbortSignal): void {
     this.#reading.add(signal)
     if (!this.#isRunning) void this.#run()
@@ -119,13 +119,13 @@ class News {
   }
 }
 
-/** Changes of a page, about 35 KB; what a slow reader may hold. */
+/** Changes per page, about 35 KB: the most that a slow reader buffers. */
 const PAGE = 50
 
-/** About 8 MB: a page holds its changes and its text. */
+/** About 8 MB in all, as a page holds its changes and its text. */
 const PAGES_MAX = 128
 
-/** Pages of the feed that readers at one place share, until they are cleared. */
+/** Pages that readers at the same cursor share, until they are cleared. */
 export class SharedPages {
   readonly #ctx: Pick<Context, 'register' | 'ecosystem'>
   readonly #pages = new LRUCache<string, Promise<ShownPage>>({ max: PAGES_MAX })
@@ -139,7 +139,7 @@ export class SharedPages {
     this.#pages.clear()
   }
 
-  /** What comes after the cursor. */
+  /** Returns the changes after the cursor. */
   page(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
     const key = `${finality} ${showCursor(cursor)}`
     const known = this.#pages.get(key)
@@ -151,7 +151,7 @@ export class SharedPages {
     return page
   }
 
-  /** One after the other, and after a full page, which is a replay's, other work has as long. */
+  /** After a full page (a replay), pauses for as long as the read took, to leave time for other work. */
   async #read(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
     const startedMs = performance.now()
     const input = { cursor, finality, limit: PAGE }

@@ -10,7 +10,7 @@ export interface PostInput {
   readonly payload: string
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** For development: any address, and names as this machine knows them. */
+  /** For development: allows any address, and resolves names as this machine does. */
   readonly allowPrivate: boolean
   readonly timeoutMs?: number
   /** Returns the IPv4 and IPv6 addresses of a name. */
@@ -25,10 +25,10 @@ export type PostResult =
     }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Covers all from the look-up of the name to the status. */
+/** Covers everything from the look-up of the name to the status. */
 const POST_TIMEOUT_MS = 10_000
 
-/** Never rejects. The name is resolved once, and only what was checked is connected to. */
+/** Never rejects. Resolves the name once and connects only to the checked addresses, so that DNS cannot change in between. */
 export async function postEvent(input: PostInput): Promise<PostResult> {
   const { allowPrivate, timeoutMs = POST_TIMEOUT_MS } = input
   const { resolve = allowPrivate ? resolveLocally : resolveName } = input
@@ -48,7 +48,7 @@ export async function postEvent(input: PostInput): Promise<PostResult> {
   }
 }
 
-/** The next address is tried after this. Node's own 250 ms cut off hosts that are far away. */
+/** Delay before the next address is tried. Node's own 250 ms would give up on distant hosts. */
 const ATTEMPT_TIMEOUT_MS = 3_000
 
 type FamilyOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>
@@ -68,7 +68,7 @@ async function exchange(
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(input.payload),
       'user-agent': 'Sexton-Webhooks',
-      // Common firewalls score a request without one.
+      // Common firewalls distrust requests without it.
       accept: '*/*',
       ...input.headers,
     },
@@ -90,7 +90,7 @@ function pinned(addresses: readonly string[]): LookupFunction {
   return (_host, _options, callback) => callback(null, list)
 }
 
-/** Codes only: texts of errors may show what an attacker asks about. */
+/** Returns codes only, because error texts could tell an attacker about this network. */
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOTFOUND' || code === 'ENODATA') return 'name_not_found'
@@ -109,7 +109,7 @@ async function resolveName(host: string, signal: AbortSignal): Promise<readonly 
   return found
 }
 
-/** As this machine does, with /etc/hosts; a name below `localhost` is this machine (RFC 6761). */
+/** Resolves with /etc/hosts; names below `localhost` are this machine (RFC 6761). */
 async function resolveLocally(host: string): Promise<readonly string[]> {
   if (host.endsWith('.localhost')) return ['127.0.0.1']
   return (await lookup(host, { all: true })).map(({ address }) => address)
@@ -120,7 +120,7 @@ export const URL_LENGTH_MAX = 2_048
 /** Lower ports belong to other protocols. */
 const PORTS_FROM = 1_024
 
-/** Returns the URL as `fetch` would request it, or what is wrong. `allowPrivate` is for development. */
+/** Returns the URL as `fetch` would request it, or the reason it is refused. `allowPrivate` is for development. */
 export function parseWebhookUrl(
   text: string,
   { allowPrivate }: { readonly allowPrivate: boolean },
@@ -145,7 +145,7 @@ export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
-/** Whether it is global unicast by the IANA special-purpose registries (RFC 6890), and not a mapped address. */
+/** Whether the address is global unicast by the IANA special-purpose registries (RFC 6890), and not IPv4-mapped. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false
   const parsed = ipaddr.parse(address)

@@ -24,48 +24,48 @@ import {
   type Webhook,
 } from './webhook-store.ts'
 
-/** Webhooks of a pass; the next pass goes on with those that follow. */
+/** Webhooks read per pass; the next pass continues with those that follow. */
 const LOOKED_AT_MAX = 2_000
 
-/** How long a pass reads the feed for them. */
+/** Time limit for reading the feed in a pass. */
 const LOOK_MS = 500
 
-/** How often webhooks of revoked keys are removed, and cursors of those with nothing to send stored. */
+/** Interval at which webhooks of revoked keys are removed, and idle cursors are stored. */
 const UPKEEP_MS = 5_000
 
-/** A request holds a socket and a few kilobytes. */
+/** Each request holds a socket and a few kilobytes. */
 const REQUESTS_MAX = 512
 const PER_WALLET_MAX = 4
 
-/** Then the host is asked for the next of its webhooks. */
+/** After this, the host's next webhook gets its turn. */
 const TURN_MS = 1_000
 
-/** Then those of its webhooks that wait are read again. */
+/** After this, the host's waiting webhooks are read again. */
 const HOST_TURN_MS = 5_000
 
-/** How soon money or quota is looked for again. */
+/** Retry delay while the owner has neither quota nor balance. */
 const UNPAID_RETRY_MS = 60_000
 
-/** Back-off; the last for all that follow. */
+/** Back-off after failures; the last one repeats. */
 const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000]
 const DELAY_MAX_MS = 6 * 3_600_000
 
-/** Keeps webhooks that failed together from coming back together. */
+/** Spreads the retries of webhooks that failed together. */
 const JITTER = 0.2
 
-/** Failing without one delivery; then it is disabled. */
+/** A webhook that fails this long without a delivery is disabled. */
 const FAILING_MAX_SECONDS = 5 * 86_400
 
 /**
- * Sends the feed to webhooks: one request at a time for each host. One process should; two charge no event
- * twice, but may both send it.
+ * Sends the feed to webhooks: one request at a time per host. Run it in one process: two would charge an event once,
+ * but might both send it.
  */
 export class WebhookSender {
   readonly #ctx: Context
   readonly #pages: SharedPages
   readonly #filters: LRUCache<string, { readonly filter: Filter | undefined }>
   readonly #hosts = new Map<string, Promise<void>>()
-  /** Wallets of webhooks that are being sent. */
+  /** Wallets of webhooks that are being sent now. */
   readonly #serving: string[] = []
   readonly #ending = new AbortController()
   #afterId = ''
@@ -81,7 +81,7 @@ export class WebhookSender {
     })
   }
 
-  /** Starts to send what is due; does not wait for receivers. */
+  /** Starts sending what is due, without waiting for receivers. */
   async pass(): Promise<void> {
     const { accounts, clock } = this.#ctx
     const nowMs = clock()
@@ -99,7 +99,7 @@ export class WebhookSender {
       if (!this.#hosts.has(host) && this.#hosts.size < REQUESTS_MAX) this.#startHost(host, own)
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves once no request is in flight. */
   async idle(): Promise<void> {
     while (this.#hosts.size > 0) await Promise.all(this.#hosts.values())
   }
@@ -109,7 +109,7 @@ export class WebhookSender {
     await this.idle()
   }
 
-  /** Returns those that have something to send, and stores how far the others have come. */
+  /** Returns webhooks that have something to send, and stores the cursors of the others. */
   async #look(due: readonly Webhook[]): Promise<readonly Webhook[]> {
     const ready: Webhook[] = []
     const changed: [Webhook, Partial<Webhook>][] = []
@@ -134,7 +134,7 @@ export class WebhookSender {
     return ready
   }
 
-  /** Reads the feed up to the next change that the webhook wants, at most so many pages. */
+  /** Reads the feed up to the webhook's next matching change, for at most `PAGES_MAX` pages. */
   async #find({ filter: text, cursor, finalUnix }: Webhook): Promise<Found> {
     const { filter } = this.#filters.memo(text)
     if (filter === undefined) return 'not served'
@@ -146,7 +146,7 @@ export class WebhookSender {
       if (page === 'lost') return page
       for (const item of page.items) {
         at = passed(at, item)
-        // `finalized` itself is left out: rows say how final they are.
+        // Skips `finalized` events: each row has its finality.
         if (item.change.op !== 'finalized' && matches(filter, item)) return { item, at }
       }
       if (page.items.length === 0) return { at: { ...at, cursor: page.next } }
@@ -177,7 +177,7 @@ export class WebhookSender {
     }
   }
 
-  /** Sends the events of one webhook, each after the one before it was delivered. */
+  /** Sends a webhook's events, each after the one before was delivered. */
   async #serve(id: string): Promise<void> {
     const startedMs = performance.now()
     while (!this.#ending.signal.aborted && performance.now() - startedMs <= TURN_MS) {
@@ -187,7 +187,7 @@ export class WebhookSender {
     }
   }
 
-  /** Whether an event was delivered. */
+  /** Returns whether an event was delivered. */
   async #sendNext(webhook: Webhook): Promise<boolean> {
     const { accounts, clock, config } = this.#ctx
     const event = await this.#nextEvent(webhook)
@@ -239,8 +239,8 @@ export class WebhookSender {
   }
 
   /**
-   * Charges a call and moves the webhook from the cursor that was read, in one transaction. If it has
-   * moved since, or the call cannot be paid, the event comes again.
+   * Charges a call and advances the webhook's cursor in one transaction. If the cursor has moved since, or the call
+   * cannot be paid, the event comes again.
    */
   async #record(
     webhook: Webhook,
@@ -279,23 +279,23 @@ interface WebhookEvent {
   /** Time of the event; defaults to now. */
   readonly unix?: number | undefined
   readonly isFree: boolean
-  /** What its delivery changes. */
+  /** The changes to store once it is delivered. */
   readonly passes: Partial<Webhook>
 }
 
-/** How far a webhook has come, and up to when all of that is final. */
+/** A webhook's cursor, and the time up to which everything is final. */
 interface Position {
   readonly cursor: FeedCursor
   readonly finalUnix: number | null
 }
 
-/** `lost`: the feed no longer holds the cursor; `not served`: the file no longer has the token or chain. */
+/** `lost`: the feed no longer holds the cursor. `not served`: the file no longer has the token or chain. */
 type Found =
   | 'lost'
   | 'not served'
   | { readonly item?: ShownItem; readonly at: Position; readonly isBehind?: boolean }
 
-/** Pages that are read for a webhook before the next one. */
+/** Pages to read for one webhook before the next one. */
 const PAGES_MAX = 20
 
 function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Position {
@@ -308,7 +308,7 @@ function stored({ cursor, finalUnix }: Position): Partial<Webhook> {
   return { cursor: showCursor(cursor), finalUnix }
 }
 
-/** Nobody can list or pay for them any more. */
+/** Removes webhooks whose key is revoked, which nobody can list or pay for. */
 async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]): Promise<void> {
   const publicIds = webhooks.map(({ publicId }) => publicId)
   const keys = await newestKeys({ run: accounts.read }, [...new Set(publicIds)])
@@ -317,7 +317,7 @@ async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]
   if (ids.length > 0) await accounts.write((tx) => removeWebhooks(tx, ids))
 }
 
-/** The newest rotation of a key pays; undefined once it is revoked or has expired. */
+/** Returns the key's newest rotation, which pays; undefined once it is revoked or has expired. */
 async function payerOf(ctx: Context, publicId: string): Promise<KeyedCaller | undefined> {
   const key = (await newestKeys({ run: ctx.accounts.read }, [publicId])).get(publicId)
   if (key === undefined || key.revokedUnix !== null) return undefined
@@ -325,7 +325,7 @@ async function payerOf(ctx: Context, publicId: string): Promise<KeyedCaller | un
   return keyedCaller(ctx, key, await readAllowance(ctx, key.wallet))
 }
 
-/** Whether a call was paid, by quota or balance, by the newest rotation of the key. */
+/** Charges the newest rotation of the key; returns whether quota or balance paid. */
 async function charge(ctx: Context, tx: Connection, payer: KeyedCaller): Promise<boolean> {
   const admission = await admitWithin(ctx, tx, payer, async () => ({
     key: await lockSuccessor(tx, payer.publicId),
@@ -337,7 +337,7 @@ function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boo
   return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
 }
 
-/** By Standard Webhooks 1.0.0, symmetric (`v1`). The body names the webhook, so that it cannot pass for another's. */
+/** Signs as Standard Webhooks 1.0.0, symmetric (`v1`). The body has the webhook's id, so that it cannot pass for another's. */
 function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, clock: Clock) {
   const { id, type, data } = event
   const unix = unixNow(clock)
@@ -353,12 +353,12 @@ function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, cl
   return { url, payload, headers }
 }
 
-/** Standard Webhooks signs `id.timestamp.payload`, so an id has no dots. */
+/** Replaces dots, because Standard Webhooks signs `id.timestamp.payload`. */
 function idOf(cursor: string): string {
   return cursor.replaceAll('.', '-')
 }
 
-/** It is no failure that a wallet cannot pay. */
+/** Waits without counting a failure, because the wallet cannot pay. */
 function waiting(
   { clock }: Context,
   answer: 'daily_cap_reached' | 'payment_required',
@@ -373,7 +373,7 @@ function disabled({ clock }: Context, reason: string): Partial<Webhook> {
   return { enabled: false, reason, answerUnix: unixNow(clock) }
 }
 
-/** Plans the retry, not earlier than the receiver asked. */
+/** Plans the retry, no earlier than the receiver asked. */
 function failed(ctx: Context, { attempts, ...webhook }: Webhook, result: PostResult) {
   const isAnswered = result.kind === 'answered'
   const answer = isAnswered ? String(result.status) : result.reason

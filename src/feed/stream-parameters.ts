@@ -21,9 +21,9 @@ export interface Filter {
   readonly chain: Chain | undefined
   readonly address: Address | undefined
   readonly finality: 'latest' | 'finalized'
-  /** Units of the token, as text. */
+  /** In token units, as text. */
   readonly leastAmount: Decimal | undefined
-  /** The value at the time of the event. */
+  /** Compared with the value at the time of the event. */
   readonly leastUsd: Decimal | undefined
 }
 
@@ -111,7 +111,7 @@ export const eventIdParameter: Parameter<FeedCursor | undefined> = {
   },
 }
 
-/** A browser repeats the URL of its first request, so the header is newer. */
+/** Prefers the header, because a browser repeats the URL of its first request. */
 export function lastEventIdOf(headers: RequestHeaders): FeedCursor | Refusal | undefined {
   const raw = headers['last-event-id']
   if (raw === undefined || raw === '') return undefined

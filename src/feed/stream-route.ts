@@ -38,10 +38,10 @@ call, the first on opening; \`end\` says why the server ended the stream.`
 /** Half of all connections; the rest stay for calls. */
 const STREAMS_MAX = 5_000
 
-/** The limit of each address, and of each wallet. */
+/** Limit per address, and per wallet. */
 const PER_CALLER_MAX = 50
 
-/** The rest is for callers who have none. */
+/** Callers with an open stream fill at most this share; the rest is for callers without one. */
 const SHARED_PART = 0.9
 
 /** `streamsMax` is the limit of this process. */

@@ -33,7 +33,7 @@ import {
   type Webhook,
 } from './webhook-store.ts'
 
-/** These routes are never counted: events cost, not their administration. */
+/** Unmetered: events cost, managing webhooks does not. */
 export function webhookRoutes(ctx: Context): readonly Route[] {
   return [
     registerRoute(ctx),
@@ -272,19 +272,19 @@ function ownRoute(ctx: Context, { work, ...facts }: OwnRoute): Route {
   })
 }
 
-/** Wherever its cursor is by now. */
+/** Applies the changes whatever the webhook's cursor is by now. */
 async function changed(tx: Connection, own: Webhook, changes: Partial<Webhook>) {
   return (await changeWebhook(tx, { id: own.id }, changes)) ?? own
 }
 
-/** 32 random bytes as libraries of Standard Webhooks take them. */
+/** 32 random bytes in the form that Standard Webhooks libraries expect. */
 function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
 const RESUMED: Partial<Webhook> = { ...AT_ONCE, enabled: true, reason: null }
 
-/** The end of the feed, and up to when all before it is final, if known; undefined without a feed. */
+/** Returns the end of the feed, and the time up to which everything before is final, if known; undefined without a feed. */
 async function readStart(
   connection: Connection,
 ): Promise<Pick<Webhook, 'cursor' | 'finalUnix'> | undefined> {
@@ -304,13 +304,13 @@ const webhookIdInPath: Parameter<string> = {
     new RegExp(UUID).test(raw) ? parsed(raw, raw) : { ok: false, reason: 'must be a UUID' },
 }
 
-/** Webhooks belong to a key. */
+/** Refuses callers without a key. */
 function keyOf(caller: Caller): KeyedCaller | Refusal {
   if (caller.kind === 'keyed') return caller
   return refuse('invalid_api_key', 'send the key of the webhooks as Bearer')
 }
 
-/** Lists the webhooks of the key and of those that it replaced. */
+/** Lists webhooks of the key and of its predecessors. */
 async function ownWebhooks(
   connection: Connection,
   { publicId }: KeyedCaller,
@@ -377,7 +377,7 @@ function parseFilter(
   return { filter: parsed.parameters as ValuesOf<Parsers>, effective: parsed.effective }
 }
 
-/** Undefined while the ecosystem file does not know its token or chain. */
+/** Returns undefined while the ecosystem file lacks the filter's token or chain. */
 export function readFilter(ecosystem: Ecosystem, text: string): Filter | undefined {
   const parsed = parseFilter(ecosystem, JSON.parse(text))
   return isRefusal(parsed) ? undefined : parsed.filter

@@ -41,28 +41,28 @@ export const webhookTables: Tables = `
 
 const webhooks = codecOf({
   id: column.text,
-  /** The key that registered it; its newest rotation pays. */
+  /** The key that registered it; that key's newest rotation pays. */
   publicId: column.text,
   wallet: column.text,
   url: column.text,
   description: column.textOrNull,
-  /** JSON of stream parameters. */
+  /** Stream parameters as JSON. */
   filter: column.text,
-  /** Paid events of a UTC day; null without a cap. */
+  /** Maximum paid events of a UTC day; null without a cap. */
   dailyCap: column.integerOrNull,
-  /** Signs its events; shown when it is made or rotated. */
+  /** Signs the events; shown only when made or rotated. */
   secret: column.text,
   enabled: column.flag,
   /** Why it is disabled. */
   reason: column.textOrNull,
-  /** The last change of the feed that was delivered or passed. */
+  /** The last change of the feed that was delivered or skipped. */
   cursor: column.text,
-  /** Everything older was delivered and is final, on every chain. */
+  /** Everything before this time was delivered and is final, on every chain. */
   finalUnix: column.integerOrNull,
   /** Failed attempts in a row, and since when. */
   attempts: column.integer,
   failingUnix: column.integerOrNull,
-  /** Nothing is sent before; 0 with nothing to wait for. */
+  /** Earliest time of the next attempt; 0 if it waits for nothing. */
   dueMs: column.integer,
   delivered: column.integer,
   /** The last response, or why there was none. */
@@ -73,10 +73,10 @@ const webhooks = codecOf({
   createdUnix: column.integer,
 })
 
-/** A cursor on the feed whose changes are pushed to a URL. */
+/** A webhook: a cursor on the feed whose changes are posted to a URL. */
 export type Webhook = RowOf<typeof webhooks>
 
-/** It waits for nothing. */
+/** Resets the retry state. */
 export const AT_ONCE: Partial<Webhook> = { attempts: 0, failingUnix: null, dueMs: 0 }
 
 type Reads = Pick<Connection, 'run'>
@@ -97,13 +97,13 @@ export async function findWebhook(reads: Reads, id: string): Promise<Webhook | u
   return row && webhooks.read(row)
 }
 
-/** Lists enabled webhooks that wait for nothing, in the order of their ids. */
+/** Lists enabled webhooks that are due, ordered by id. */
 export async function dueWebhooks(
   reads: Reads,
   page: { readonly nowMs: number; readonly afterId: string; readonly limit: number },
 ): Promise<readonly Webhook[]> {
   const { nowMs, afterId, limit } = page
-  // An answer in the future was written before the clock was set back.
+  // A last answer in the future was written before the clock was set back.
   const found = await reads.run(sql`
     select ${webhooks.columns} from webhooks
     where enabled = 1 and id > ${afterId}
@@ -112,7 +112,7 @@ export async function dueWebhooks(
   return found.map(webhooks.read)
 }
 
-/** Locks the wallet, so that two registrations at once are counted one after the other. */
+/** Locks the wallet, so that parallel registrations are counted one after the other. */
 export async function countOfWallet(tx: Connection, wallet: string): Promise<number> {
   await tx.run(sql`update wallets set wallet = wallet where wallet = ${wallet}`)
   const [row = {}] = await tx.run(sql`
@@ -127,7 +127,7 @@ export async function insertWebhook(tx: Connection, webhook: Partial<Webhook>): 
     values (${join(members.map(([, value]) => stored(value)))})`)
 }
 
-/** Returns the webhook as it is then; undefined if it is gone, or moved from the cursor that is given. */
+/** Returns the changed webhook; undefined if it is gone, or if its cursor differs from the given one. */
 export async function changeWebhook(
   tx: Connection,
   { id, cursor }: Pick<Webhook, 'id'> & Partial<Pick<Webhook, 'cursor'>>,
@@ -151,7 +151,7 @@ export async function removeWebhooks(tx: Connection, ids: readonly string[]): Pr
   await tx.run(sql`delete from webhooks where id ${inNames(ids)}`)
 }
 
-/** Those that were disabled and left so. */
+/** Deletes webhooks that stayed disabled. */
 export const RETAINED_WEBHOOKS: Retained = {
   keepDays: 30,
   atOnce: { sqlite: 500, postgres: 500 },

@@ -12,15 +12,15 @@ export interface CommandContext {
   /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
   readonly progress: ProgressBoard
-  /** Prints the line of a result on standard output. */
+  /** Prints a result line on standard output. */
   show(line: string): void
-  /** Writes to the terminal what is no result. */
+  /** Prints a message that is not part of the result on the terminal. */
   say(text: string): void
 }
 
 export interface ProgressBoard {
   update(task: string, done: number, total: number, detail?: string): void
-  /** Prints without tearing the progress board. */
+  /** Prints without breaking the progress display. */
   print(text: string): void
   finish(): void
 }

@@ -3,12 +3,12 @@ import { moduleFile } from '#base/package-root.ts'
 import type { FromIndexWorker, IndexWork } from './index-worker.ts'
 
 export interface IndexThread {
-  /** Rejects when the thread fails, such as on an ecosystem that contradicts the chains. */
+  /** Rejects when the thread fails, for example if the ecosystem file contradicts the chains. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
-/** Indexes on a thread of its own, so that long commits do not delay answers; begins once `after` resolves. */
+/** Indexes on its own thread, so that long commits do not delay answers; starts once `after` resolves. */
 export function startIndexThread(
   work: IndexWork,
   onNews: (news: FromIndexWorker) => void,

@@ -10,16 +10,16 @@ import { openLogger } from './logger.ts'
 import { runIndex } from './run-index.ts'
 import { migrateStore, openStore } from './stores.ts'
 
-/** Given as `workerData`. */
+/** Passed as `workerData`. */
 export interface IndexWork {
   readonly config: Pick<Config, 'dataFolder' | 'database' | 'log'>
-  /** Checked before. */
+  /** Validated before. */
   readonly file: EcosystemFile
 }
 
 export type FromIndexWorker = IndexProgress | { readonly leads: boolean }
 
-/** The index's thread. Ends on any message. */
+/** Runs the index on this thread; ends on any message. */
 assert(parentPort !== null, 'this file runs as a worker thread')
 const port = parentPort
 const send = (news: FromIndexWorker) => port.postMessage(news)

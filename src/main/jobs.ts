@@ -26,7 +26,7 @@ const isPaid = ({ ecosystem }: Context) => ecosystem.payment !== null
 
 const isSettled = (ctx: Context) => settlingSettingOf(ctx) !== undefined
 
-/** All that the leader of the jobs does again and again. */
+/** Everything that the jobs' leader repeats. */
 const VERIFIER_JOBS: readonly VerifierJob[] = [
   {
     name: 'deposits',
@@ -85,7 +85,7 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
   },
 ]
 
-/** Those that this installation has. */
+/** Jobs for the configured parts. */
 export function wantedJobs(ctx: Context): readonly VerifierJob[] {
   return VERIFIER_JOBS.filter(({ isWanted }) => isWanted?.(ctx) ?? true)
 }
@@ -94,16 +94,16 @@ function openVerifierJobs(deps: JobDeps): Promise<readonly OpenJob[]> {
   return Promise.all(wantedJobs(deps).map(async (job) => ({ ...job, run: await job.open(deps) })))
 }
 
-/** What the jobs work with. A write to the accounts fails once another process leads. */
+/** Context for the jobs. Writes to the accounts fail once another process leads. */
 interface JobDeps extends Context {
-  /** The process's own, whose writes are not fenced. */
+  /** The process's own context, whose writes are not fenced. */
   readonly ctx: Context
   readonly leader: Pick<Leader, 'leads'>
-  /** Takes what is to be done once no job starts any more. */
+  /** Registers work to do once no job starts any more. */
   onEnd(work: () => Promise<void>): void
 }
 
-/** All that is deleted from the accounts, in this order. */
+/** Everything that is deleted from the accounts, in this order. */
 const RETENTION: readonly Retained[] = [
   ...RETAINED_USAGE,
   RETAINED_CLAIMS,
@@ -114,11 +114,11 @@ const RETENTION: readonly Retained[] = [
 interface RetentionDeps {
   readonly engine: Engine
   readonly clock: Clock
-  /** Unix seconds, of the newest indexed block. */
+  /** Time of the newest indexed block, in Unix seconds. */
   headUnix(): Promise<number | undefined>
 }
 
-/** A day ends when the chains have passed it, so a wrong clock deletes nothing early. */
+/** Counts days by the earlier of clock and chain time, so that a wrong clock deletes nothing early. */
 export function createRetention(deps: RetentionDeps): (signal?: AbortSignal) => Promise<void> {
   const prune = createPruning(RETENTION)
   return async (signal) => {
@@ -129,7 +129,7 @@ export function createRetention(deps: RetentionDeps): (signal?: AbortSignal) => 
   }
 }
 
-/** Credits prepayments, and takes back what a reorg took. */
+/** Credits prepayments, and reverses what a reorg removed. */
 function openVerifying(deps: JobDeps): () => Promise<void> {
   return async () => {
     const { credited, reversed } = await verifyPayments(deps)
@@ -139,7 +139,7 @@ function openVerifying(deps: JobDeps): () => Promise<void> {
   }
 }
 
-/** Finishes x402 payments. It needs no fence, since a payment's row is locked while it is credited. */
+/** Finishes x402 payments. Needs no fence, since a payment's row is locked while it is credited. */
 async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
   const settling = await settlingOf(ctx)
   return async () => {
@@ -154,7 +154,7 @@ interface LeadJobsInput extends Omit<JobDeps, 'leader' | 'onEnd'> {
   readonly runs: JobRuns
 }
 
-/** Runs the list of jobs while this process leads, until the signal aborts. */
+/** Runs the jobs while this process leads, until the signal aborts. */
 export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promise<void> {
   const { accounts: engine, logger, runs } = input
   const leader = new Leader({ engine, name: 'verifier' })
@@ -168,13 +168,13 @@ export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promi
   const ending = new AbortController()
   const leading = leader.keep(ending.signal)
   await runJobs(jobs, { leader, logger, runs }, signal)
-  // The lead goes last: work in flight still writes.
+  // Gives up the lead last, because work in flight still writes.
   for (const end of ends) await end()
   ending.abort()
   await leading
 }
 
-/** Warns about logs that could not be decoded: again whenever there are more. */
+/** Warns about logs that could not be decoded, again whenever their number grows. */
 function createAnomalyReport(
   ctx: Pick<Context, 'ecosystem' | 'register' | 'logger'>,
 ): () => Promise<void> {

@@ -7,9 +7,9 @@ import type { Devnet, Ports } from '#devnet/start-devnet.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 
 interface LocalChains {
-  /** The file with the ports in use. */
+  /** The file, with the ports in use. */
   readonly file: EcosystemFile
-  /** Resolves when the chains have reached the present (seconds). */
+  /** Resolves once the chains have caught up with the present; takes seconds. */
   start(): Promise<Devnet>
 }
 
@@ -24,7 +24,7 @@ export async function planLocalChains(
   return {
     file,
     async start() {
-      // Lazy: only local chains need it.
+      // Loaded on demand, because only local chains need it.
       const { startDevnet } = await import('#devnet/start-devnet.ts')
       const dataFolder = join(config.dataFolder, 'chains')
       return startDevnet({ dataFolder, ports, onProgress })
@@ -32,7 +32,7 @@ export async function planLocalChains(
   }
 }
 
-/** Those of the file, or free ones where they are taken or the service itself takes any. */
+/** Uses the file's ports, or free ones if those are taken or the service itself may use any. */
 async function planPorts(takesAny: boolean): Promise<Ports> {
   const ports = []
   for (const { name, rpcUrls } of localEcosystem.chains)
@@ -40,12 +40,12 @@ async function planPorts(takesAny: boolean): Promise<Ports> {
   return Object.fromEntries(ports)
 }
 
-/** The path of the file that other commands read. */
+/** Path of the file that other commands read. */
 export function localFilePath(dataFolder: string): string {
   return join(dataFolder, 'ecosystem.json')
 }
 
-/** Keeps the chains that have a URL. */
+/** Drops the chains without a URL. */
 export function localFile(port: number, urls: Readonly<Record<string, string>>): EcosystemFile {
   const { service } = localEcosystem
   const file = onChains(localEcosystem, Object.keys(urls))

@@ -9,8 +9,8 @@ import { registerName } from '#data/datasets.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
 /**
- * Allows one `start` per folder of embedded stores or local chains, and one process that writes a `register` there. The
- * system releases a socket however the process dies. Throws ConfigError if taken.
+ * Allows one `start` per folder of embedded stores or local chains, and one process that writes a `register` there.
+ * Uses a socket, which the system releases however the process dies. Throws ConfigError if taken.
  */
 export async function lockFolder(folder: string, register = ''): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
@@ -32,7 +32,7 @@ export async function lockFolder(folder: string, register = ''): Promise<() => v
   return () => void server.close()
 }
 
-/** For embedded stores only: on PostgreSQL the leader's lock does it. */
+/** Locks embedded stores only: on PostgreSQL the leader's lock does this. */
 export async function lockRegister(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   ecosystem: Ecosystem,

@@ -7,7 +7,7 @@ import { column, plain, sql } from '#db/sql.ts'
 import { conditionOf, readIndexStatus } from '#index/status.ts'
 import { storeFile } from './store-file.ts'
 
-/** In the accounts: the registers that there are, one for each ecosystem file. */
+/** A table in the accounts that lists the registers, one per ecosystem file. */
 export const registersTables: Tables = `
       create table registers (
         name text primary key,
@@ -17,10 +17,10 @@ export const registersTables: Tables = `
         served_unix bigint not null
       )`
 
-/** One that no process has served for so long is deleted. */
+/** Registers that no process served for this long are deleted. */
 const KEPT_SECONDS = HOUR_SECONDS
 
-/** Notes every minute that this process serves or builds its register, and deletes registers that no process uses. */
+/** Records every minute that this process serves or builds its register, and deletes registers that no process uses. */
 export async function keepRegister(ctx: Context): Promise<() => void> {
   const keep = async () => {
     await noteServed(ctx)
@@ -46,7 +46,7 @@ export async function noteServed({ ecosystem, register, accounts, clock }: Conte
   )
 }
 
-/** Keeps those made after this process's own: a new one may have been built long before it is served. */
+/** Keeps registers made after this process's own: a new one may be built long before it is served. */
 export async function deleteUnserved(
   ctx: Pick<Context, 'accounts' | 'clock' | 'config' | 'ecosystem' | 'logger'>,
 ): Promise<void> {

@@ -13,7 +13,7 @@ import { settlingSettingOf } from '#payments/x402/settling.ts'
 import { topupRoutes } from '#payments/x402/topup-routes.ts'
 import type { Route } from '#route.ts'
 
-/** The operations of the API. Those that calls are charged for come first. */
+/** All API operations. Metered ones come first. */
 export function routesOf(ctx: Context): readonly Route[] {
   return [
     ...dataRoutes(ctx),

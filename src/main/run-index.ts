@@ -20,7 +20,7 @@ interface IndexInput {
   readonly clock: Clock
   readonly logger: Logger
   onProgress(progress: IndexProgress): void
-  /** Called at each try with whether this process indexes. */
+  /** Called after each attempt with whether this process leads. */
   onLead(leads: boolean): void
 }
 
@@ -51,7 +51,7 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
 interface Indexing {
   sourceOf(chain: Chain): ChainSource
   readonly leader: Leader
-  /** Whether it leads. */
+  /** Whether this process leads. */
   readonly turn: { leads: boolean }
 }
 
@@ -97,7 +97,7 @@ export function openSources(
   }
 }
 
-/** Silent about nodes that work from the start. */
+/** Logs nothing about nodes that work from the start. */
 function reportEndpoint(
   logger: Pick<Logger, 'debug' | 'warn' | 'info'>,
   chain: Chain,

@@ -22,7 +22,7 @@ interface ServiceInput {
   readonly logger: Logger
   readonly clock: Clock
   onProgress(progress: IndexProgress): void
-  /** Work such as starting chains, begun once the API listens. */
+  /** Work that begins once the API listens, such as starting chains. */
   beforeIndex?(): Promise<unknown>
 }
 
@@ -30,12 +30,12 @@ export interface RunningService {
   readonly ecosystem: Ecosystem
   readonly served: Served
   readonly index: IndexThread
-  /** `some`: the first blocks of every chain. */
+  /** `some`: at least the first blocks of every chain. */
   indexed(): Promise<'nothing' | 'some' | 'all'>
   stop(): Promise<void>
 }
 
-/** API and jobs on this thread, the index on its own. */
+/** Runs API and jobs on this thread, and the index on its own. */
 export async function runService(input: ServiceInput): Promise<RunningService> {
   const { config, logger } = input
   const ecosystem = parseEcosystem(input.ecosystemName, input.ecosystemFile)
@@ -68,7 +68,7 @@ export async function runService(input: ServiceInput): Promise<RunningService> {
   const index = startIndexThread(work, onNews, chains)
   const ending = new AbortController()
   const lead = () => leadJobs({ ...ctx, ctx, runs: leading.jobs }, ending.signal)
-  // Chains that do not start end the index, which reports it.
+  // Leads even if the chains fail to start, because the index then ends and reports it.
   const verifying = (chains ?? Promise.resolve()).then(lead, lead)
   return {
     ecosystem,

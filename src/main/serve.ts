@@ -22,7 +22,7 @@ import { sitePages } from '#site/site-pages.ts'
 
 /** Routes of meta and health, and pages, are added here. */
 interface ServeInput extends HealthDeps, Omit<ApiDeps, 'ctx' | 'pages'> {
-  /** Shows RPC hosts, so it is for the metrics port only. */
+  /** Shows RPC hosts, so it is served on the metrics port only. */
   operatorReadiness(): Promise<Readiness>
   /** Undefined switches metrics off. */
   readonly metrics: Metrics | undefined
@@ -33,11 +33,11 @@ export interface Served {
   readonly url: string
   readonly port: number
   readonly metricsPort: number | undefined
-  /** Drains requests in flight. The stores stay open. */
+  /** Drains requests in flight; does not close the stores. */
   stop(): Promise<void>
 }
 
-/** Metrics have their own port. */
+/** Serves the API, and the metrics on their own port. */
 export async function serve(ctx: Context, composed: ServeInput): Promise<Served> {
   const { config, ecosystem } = ctx
   const { name, publicBaseUrl } = ecosystem.service
@@ -80,7 +80,7 @@ function unlessDraining(
   }
 }
 
-/** Links, the OpenAPI document and offers name the public address. Behind a proxy its port is the proxy's. */
+/** Warns if the public address, which links, the OpenAPI document and offers use, looks wrong. Behind a proxy its port is the proxy's. */
 export function warnAboutAddress(
   { logger, config }: Pick<Context, 'logger'> & { readonly config: Pick<Config, 'trustedProxies'> },
   publicBaseUrl: string,
@@ -105,7 +105,7 @@ async function openMetrics(
   return startMetricsServer({ metrics, readiness }, config.metrics)
 }
 
-/** If one port is taken, stops the other server. */
+/** Stops the other server if one port is taken. */
 async function listen(
   open: () => Promise<number>,
   metrics: MetricsServer | undefined,
@@ -118,7 +118,7 @@ async function listen(
   }
 }
 
-/** The composition of the API: the only place that connects layers. */
+/** Composes the API; layers are connected only here. */
 export async function compose(
   ctx: Context,
   indexing: () => readonly IndexProgress[] = () => [],
@@ -126,7 +126,7 @@ export async function compose(
 ): Promise<ServeInput> {
   const { ecosystem, accounts, config, clock } = ctx
   const settling = await settlingOf(ctx)
-  // Other processes change keys.
+  // Other processes change keys, so listen for their notifications.
   accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
   const work = {
     indexing,
@@ -135,7 +135,7 @@ export async function compose(
     accountsState: watchAccounts(ctx, accountsMigrations),
   }
   const readiness = () => readReadiness(ctx, work)
-  // It is free, and costs as much as many calls.
+  // Readiness is free to ask and costs as much as many calls, so cache it.
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const gauges = () =>
     gaugesOf(ctx, {

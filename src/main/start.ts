@@ -30,7 +30,7 @@ export async function runStart(command: CommandContext): Promise<ExitCode> {
 /** `sexton start --api-only`: this process never leads. */
 export async function runApi(command: CommandContext): Promise<ExitCode> {
   const { database, dataFolder } = command.config
-  // Free once the process ends.
+  // The lock is released when the process ends.
   if (database.kind === 'sqlite') await lockFolder(dataFolder)
   const ctx = await openContext(command, await chosenEcosystem(command.config))
   const stopKeeping = await keepRegister(ctx)
@@ -103,7 +103,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
   }
   const welcomed = async () => {
     const devnet = await chains
-    // Other chains' history may take long.
+    // With the operator's own chains, wait only for the first blocks: their whole history may take long.
     await untilIndexed(service, devnet === undefined ? 'some' : 'all')
     const isWhole = (await service.indexed()) === 'all'
     const url = `http://localhost:${service.served.port}`
@@ -116,10 +116,10 @@ async function startLocked(command: CommandContext): Promise<Started> {
   return { service, ready: welcomed(), stop }
 }
 
-/** Time to save the newest states on stop; without them a start reads above the head only. */
+/** Time to save the chains' newest states on stop; without them, a start reads only above the head. */
 const STATES_WITHIN_MS = 800
 
-/** Answers contain the address, so port 0 is resolved now. */
+/** Resolves port 0 now, because answers contain the address. */
 async function withPorts(config: Config): Promise<Config> {
   if (config.port !== 0) await requireFree(config)
   const port = config.port === 0 ? await freePort() : config.port
@@ -128,7 +128,7 @@ async function withPorts(config: Config): Promise<Config> {
   return { ...config, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
 }
 
-/** EADDRINUSE before the chains start. */
+/** Fails with EADDRINUSE before the chains start. */
 async function requireFree({ host, port }: Config): Promise<void> {
   const probe = createServer()
   probe.listen(port, host)
@@ -161,9 +161,9 @@ export function welcome(input: {
   readonly url: string
   readonly tookMs: number
   readonly ecosystem: Ecosystem
-  /** Whether all history is read, so that every figure is there. */
+  /** Whether all history is read, so that every figure is complete. */
   readonly isWhole: boolean
-  /** Undefined on the operator's own chains. */
+  /** Undefined with the operator's own chains. */
   readonly chains: Devnet | undefined
 }): string {
   const { url, chains, isWhole } = input

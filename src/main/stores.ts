@@ -22,20 +22,17 @@ import { type StoreName, storeFile } from './store-file.ts'
 export interface Stores {
   /** Can be rebuilt from the chains. */
   readonly register: Engine
-  /** Never lost. */
+  /** Must never be lost. */
   readonly accounts: Engine
-  /** The accounts, by connections that only calls wait for. */
+  /** The accounts, over connections reserved for metering calls. */
   readonly admissions: Engine
   close(): Promise<void>
 }
 
-/**
- * The meter commits in one queue, so a stuck lock stalls every data call; normal locks last
- * milliseconds.
- */
+/** The meter commits in one queue, so a stuck lock stalls every data call; normal locks last milliseconds. */
 const ACCOUNTS_LOCK_TIMEOUT_MS = 2_000
 
-/** A batch of calls, and one to spare while a connection is lost. */
+/** One for the batch, and one to spare if a connection is lost. */
 const ADMISSION_CONNECTIONS = 2
 
 export const accountsMigrations = firstSchema('accounts', [
@@ -47,7 +44,7 @@ export const accountsMigrations = firstSchema('accounts', [
   registersTables,
 ])
 
-/** They delay the start. */
+/** Logs each migration, because migrations delay the start. */
 function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
   return ({ migration, step, steps }) =>
     logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
@@ -61,7 +58,7 @@ export async function migrateStore(
   await engine.migrate(name === 'accounts' ? accountsMigrations : registerMigrations, onMigration)
 }
 
-/** Migrates both; throws StoreError and leaves nothing open. */
+/** Migrates both stores. Throws StoreError and leaves nothing open. */
 export async function openStores(
   config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
   ecosystem: Ecosystem,
@@ -85,7 +82,7 @@ export async function openStores(
   }
 }
 
-/** Before anything is served: what was revoked stays so in accounts that were put back, and older messages are refused. */
+/** Runs before anything is served: keys revoked since the backup are revoked again, and older messages are refused. */
 export async function noteRestore(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   accounts: Engine,
@@ -95,7 +92,7 @@ export async function noteRestore(
   if (database.kind === 'sqlite') await revokeAgain(dataFolder, accounts, nowUnix)
 }
 
-/** Nothing else can keep calls waiting for a connection. */
+/** Separate connections, so that no other work keeps calls waiting. */
 async function openAdmissions(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   accounts: Engine,
@@ -105,7 +102,7 @@ async function openAdmissions(
   return await openStore(dataFolder, 'accounts', setting)
 }
 
-/** Accounts are made before a register. */
+/** A start always creates accounts before a register, so a register without accounts means that they were lost. */
 function refuseLostAccounts({
   dataFolder,
   database,
@@ -139,7 +136,7 @@ export async function openStore(
   }
 }
 
-/** Accounts survive power loss; the register can be rebuilt. */
+/** Accounts must survive power loss; the register can be rebuilt. */
 function openFile(file: string, name: StoreName): Engine {
   return openSqlite({
     file,

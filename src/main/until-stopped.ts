@@ -1,16 +1,17 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#base/time.ts'
 
-/** Enough for requests in flight, below an orchestrator's usual 30 s. */
+/** Enough for requests in flight, and below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
 
-/** Ctrl+C arrives twice under npm: from the terminal and from npm. */
+/** Under npm, Ctrl+C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 1_000
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * Stops all on a signal and resolves to 0 if they stopped in time, else to 1. A second signal exits at once. If `ended` rejects, stops the rest and rejects with that error.
+ * Stops everything on a signal; resolves to 0 if that ends in time, else to 1. A second signal exits at once. If
+ * `ended` rejects, stops the rest and rejects with that error.
  */
 export function untilStopped(
   deps: {

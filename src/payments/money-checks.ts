@@ -20,7 +20,7 @@ import { openSettlingRpc } from './x402/settling-rpc.ts'
 
 type Note = (line: string) => void
 
-/** What the audit checks of money besides the ledger. */
+/** Checks of money that the audit makes besides those of the ledger. */
 export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
   const { payment } = ctx.ecosystem
   return [
@@ -33,7 +33,7 @@ export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
   ]
 }
 
-/** Checks of prepayments that read only the accounts. */
+/** Prepayment checks that read only the accounts. */
 const paymentChecks: readonly Check[] = [
   queryCheck(
     'each credit has its ledger entry, and a reversed one its reversal',
@@ -65,7 +65,7 @@ const paymentChecks: readonly Check[] = [
       having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
       order by claims.id limit ${DIFFERENCES_MAX}`,
   ),
-  // The key is the claimed one, or its successor if that was rotated before the credit.
+  // The key is the claimed one, or its successor if it was rotated before the credit.
   queryCheck(
     'a credit of a claim is on a key of the wallet that owns the claimed key',
     sql`select credits.id as subject,
@@ -79,7 +79,7 @@ const paymentChecks: readonly Check[] = [
         or claimed.wallet <> credits.owner or credits.tx_hash <> claims.tx_hash
       order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
-  // A deposit that is credited again returns to the keys that its reversal debited.
+  // A deposit that is credited again goes back to the keys that its reversal debited.
   queryCheck(
     'a credit and its reversal move money of keys of its wallet only',
     sql`select postings.entry_id as subject, 'an account of ' || credits.owner as expected,
@@ -154,13 +154,13 @@ export const x402Checks: readonly Check[] = [
   ),
 ]
 
-/** The job looks at failed payments until their authorizations expire. */
+/** Grace for the job, which watches failed payments until their authorizations expire. */
 const LATE_SECONDS = 3_600
 
-/** The check compares so many of the newest, because it holds them in memory. */
+/** Compares only this many of the newest, because it holds them in memory. */
 const PAYMENTS_MAX = 10_000
 
-/** Uncredited money of a failed payment. An ordinary transfer of the same sum is only unclaimed. */
+/** Finds money of failed payments that was never credited. An ordinary transfer of the same sum is only unclaimed. */
 export function depositCheck(ctx: Context, chain: PaidChain): Check {
   return {
     name: 'no failed x402 payment has moved money without a credit',
@@ -294,7 +294,7 @@ async function checkCanonical(
     (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
   const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
   const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
-  // Logs identify deposits here: positions count covered transfers only, so editing `payTo` shifts them.
+  // Matches deposits by log, because editing `payTo` shifts positions, which count transfers to it only.
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
   const found: LedgerDifference[] = []
   for (const credit of live) {
@@ -310,7 +310,7 @@ async function checkCanonical(
   return found
 }
 
-/** Whether an uncredited deposit shows the transfer under another log. */
+/** Whether an uncredited deposit is the same transfer under another log. */
 function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   return free.some(
     ({ txHash, from, amount }) =>
@@ -318,7 +318,7 @@ function isShown(credit: Credit, free: readonly Deposit[]): boolean {
   )
 }
 
-/** Blocks outside the range that was read are unknown. */
+/** Blocks outside the range that was read cannot be judged. */
 function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   const { blockNumber } = credit
   const isRead = blockNumber >= known.completeFromBlock && blockNumber <= known.head.number

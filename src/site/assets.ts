@@ -16,25 +16,25 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml; charset=utf-8',
 }
 
-/** A name carries the hash of its content. Private, because headers differ by caller. */
+/** Names contain the content's hash. Private, because headers differ by caller. */
 const FOREVER = 'private, max-age=31536000, immutable'
 
 interface Asset {
   readonly type: string
   readonly plain: Buffer
-  /** Smallest first; prepared by the build. */
+  /** Compressed variants from the build, smallest first. */
   readonly packed: readonly { readonly coding: string; readonly bytes: Buffer }[]
 }
 
-/** What the build made of `console/`. */
+/** Output of the build of `console/`. */
 interface BuiltConsole {
   readonly assets: ReadonlyMap<string, Asset>
   readonly template: string
-  /** The HTML that is seen before scripts arrive; built from `console/src/first-view.tsx`. */
+  /** Renders the HTML shown before scripts arrive; built from `console/src/first-view.tsx`. */
   readonly drawFirstView: (data: object, first: string) => string
 }
 
-/** Read once and together, so that a build beside this process mixes nothing; undefined until there is one. */
+/** Read once and together, so that a build that runs meanwhile mixes nothing; undefined until a build exists. */
 export function readConsole(folder: string): () => Promise<BuiltConsole | undefined> {
   let built: BuiltConsole | undefined
   const read = async () => {
@@ -53,7 +53,7 @@ async function readBuilt(folder: string): Promise<BuiltConsole | undefined> {
   return { assets, template, drawFirstView }
 }
 
-/** /assets/{file}: scripts, styles and fonts of the page; /page.css: its style under a name that pages of text know. */
+/** /assets/{file}: scripts, styles and fonts of the page; /page.css: its style under a fixed name for text pages. */
 export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly Page[] {
   const page = (path: string, cached: string, isMeant: (name: string, call: Call) => boolean) => ({
     path,

@@ -49,7 +49,7 @@ function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
 
 const BADGES = ['burned', 'holders', 'price', 'dividends', 'supply']
 
-/** Null for what is not followed, such as holders of a reward token. */
+/** Null for figures that are not followed, such as holders of a reward token. */
 interface Stats {
   readonly lifetimeDividendsUsdAtPayout: number | null
   readonly tokens: readonly {
@@ -100,7 +100,7 @@ function priced(usd: number | null): string {
   return usd === null ? 'no price' : dollars(usd)
 }
 
-/** The width in the browser's default sans at 12 px; a badge may be a little too wide. */
+/** Average width in browsers' default sans at 12 px; a badge may be slightly too wide. */
 const CHARACTER_WIDTH = 7.2
 const BOLD_WIDTH = 8.6
 const PADDING = 10
@@ -111,7 +111,7 @@ interface Badge {
   readonly title: string
 }
 
-/** Draws a figure of 28 px height for a README. */
+/** Draws a badge of 28 px height for a README. */
 function drawBadge({ label, value, title }: Badge): string {
   const left = Math.ceil(label.length * CHARACTER_WIDTH + 2 * PADDING)
   const right = Math.ceil(value.length * BOLD_WIDTH + 2 * PADDING)

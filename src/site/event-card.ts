@@ -1,6 +1,6 @@
 import type { PageWords } from '#base/page-settings.ts'
 
-/** A text with the file's own words, such as `Chests opened` for `Graves dug`. */
+/** Replaces the usual words by the file's, such as `Chests opened` for `Graves dug`. */
 export function inWords(text: string, words: PageWords): string {
   return text.replace(/graves dug|grave dug|digger|dig(?=s?\b)/gi, (usual) => {
     const { graveDigs, graveDig, digger, dig } = words
@@ -10,30 +10,30 @@ export function inWords(text: string, words: PageWords): string {
   })
 }
 
-/** How the page shows events of a kind; also loaded by the browser. */
+/** How the page shows a kind of event; the browser loads it too. */
 export interface EventCard {
-  /** The kind's list in the ecosystem file. */
+  /** Name of the kind's list in the ecosystem file. */
   readonly part: string
-  /** One event, such as `claim`; also its name in the snapshot. */
+  /** Noun for one event, such as `claim`; also its name in the snapshot. */
   readonly noun: string
   /** Endpoint that lists the newest rows. */
   readonly list: { readonly operationId: string; readonly path: string }
   readonly charts: readonly EventChart[]
-  /** What the request builder offers: first values by path; empty ones are left out. */
+  /** Initial values of the request builder, by path; empty ones are left out. */
   readonly requests: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** The member of a row that names the wallet. */
   readonly wallet: string
-  /** Says what happened, such as `Dividend claimed`, in the usual words. */
+  /** Describes the event in the usual words, such as `Dividend claimed`. */
   what(row: Readonly<Record<string, unknown>>): string
 }
 
 export interface EventChart {
-  /** Name of the picture at `/charts/`. */
+  /** Name of the chart at `/charts/`. */
   readonly name: string
   readonly metric: string
   readonly title: string
   readonly marks: 'line' | 'bars'
   readonly unit: 'token' | 'usd' | 'count'
-  /** Whether the page shows it among the small charts. */
+  /** Whether the page shows it among its small charts. */
   readonly isOnPage: boolean
 }

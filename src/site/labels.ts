@@ -2,7 +2,7 @@ import { type Address, showAddress } from '#base/address.ts'
 import { eventKinds } from '#data/kinds.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
-/** What addresses are by the ecosystem's file, such as a pool; the first label of an address counts. */
+/** Labels addresses by their role in the ecosystem file, such as a pool; the first label of an address wins. */
 export function labelsOf(ecosystem: Ecosystem): Readonly<Record<string, string>> {
   const { file, tokens, burnAddresses, nonCirculating, bridges, payment } = ecosystem
   const labels: (readonly [Address | undefined, string])[] = [

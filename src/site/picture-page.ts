@@ -19,7 +19,7 @@ interface Drawn {
   readonly etag: string
 }
 
-/** A picture by what it depends on, so that no other spelling makes it be drawn again. */
+/** Keyed by what the picture depends on, so that another spelling of the URL does not draw it again. */
 interface Picture {
   readonly name: string
   readonly query: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export interface PictureKind {
   draw(picture: Picture): Promise<string | Buffer>
 }
 
-/** Pictures that are kept of each kind. */
+/** Pictures cached per kind. */
 const KEPT_MAX = 300
 
 export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
@@ -69,7 +69,7 @@ function toOutgoing(
   if (matchesEtag(incoming.headers['if-none-match'], etag))
     return { status: 304, headers, body: '' }
   headers.push('Content-Type', type)
-  // Opened by itself, a picture must not run or load anything.
+  // A picture opened on its own must not run or load anything.
   headers.push('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
   return { status: 200, headers, body }
 }
@@ -83,7 +83,7 @@ export function pictureOf(name: string, choices: Choices, incoming: Call): Pictu
   return { name, query: Object.fromEntries(query) }
 }
 
-/** Those of these names that the route has. */
+/** Picks those of these parameters that the route has. */
 export function parametersOf(
   routes: readonly Route[],
   operationId: string,
@@ -93,7 +93,7 @@ export function parametersOf(
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)))
 }
 
-/** The name of a file before its ending. */
+/** Returns the file name without its ending. */
 export function nameOf(incoming: Call, known: readonly string[]): string | Refusal {
   const { file = '' } = incoming.path
   const name = file.endsWith('.svg') ? file.slice(0, -'.svg'.length) : ''

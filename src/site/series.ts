@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'
 
-/** One value a day, oldest first, today last; null where there is none. */
+/** One value per day, oldest first, today last; null if missing. */
 type DayValues = readonly (number | null)[]
 
 export interface SnapshotSeries {
@@ -34,7 +34,7 @@ interface Point {
   readonly value: number | null
 }
 
-/** Reads the days of the primary token in a period, from the first one that has a figure. */
+/** Reads daily values of the primary token for a period, from the first day with a figure. */
 export async function seriesOf(
   { ecosystem }: Context,
   ask: Ask,
@@ -53,7 +53,7 @@ export async function seriesOf(
   )
   const fromUnix = Math.min(...known.map(([first]) => first?.dateUnix ?? lastUnix))
   const count = (lastUnix - fromUnix) / DAY_SECONDS + 1
-  // Matched by date, because an answer from before midnight may stand in for a newer one.
+  // Matches points by date, because an answer from before midnight may stand in for a newer one.
   const onDays = (points: readonly Point[]): DayValues => {
     const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
     return Array.from(
@@ -85,13 +85,13 @@ function toPoint(amountOf: (day: BurnDay) => string): (day: BurnDay) => Point {
   return (day) => ({ dateUnix: day.dateUnix, value: Number(amountOf(day)) })
 }
 
-/** From the first figure that is not zero. */
+/** Drops leading zeros. */
 function sinceFirst(points: readonly Point[]): readonly Point[] {
   const first = points.findIndex(({ value }) => value !== null && value !== 0)
   return first === -1 ? [] : points.slice(first)
 }
 
-/** Empty where the token has no such metric, such as a price, or it is not read yet. */
+/** Empty if the token lacks the metric, such as a price, or it is not read yet. */
 async function history(
   ask: Ask,
   query: Readonly<Record<string, string>>,
@@ -112,7 +112,7 @@ export function isNotReady(error: unknown): boolean {
   return error instanceof AskRefused && error.refusal.code === 'data_not_ready'
 }
 
-/** The rows of a list; none before its dataset is read for the first time. */
+/** Returns a list's rows; none before its dataset is first read. */
 export async function rowsOf<Row>(
   ask: Ask,
   operationId: string,

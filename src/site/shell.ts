@@ -1,6 +1,6 @@
 import { escapeMarkup } from '#base/text.ts'
 
-/** Metadata in the page's head for search engines and link previews. */
+/** Metadata for search engines and link previews. */
 export interface Head {
   readonly service: string
   readonly title: string
@@ -9,15 +9,12 @@ export interface Head {
   readonly image: string
 }
 
-/** Places in `console/index.html`. */
+/** Placeholders in `console/index.html`. */
 const HEAD = '<!--head-->'
 const VIEW = '<!--view-->'
 const DATA = '<!--data-->'
 
-/**
- * Fills the built page: tags of the head, what is seen before scripts arrive, and data that saves the script its first
- * request.
- */
+/** Fills the built page with head tags, the first view, and data that saves the script its first request. */
 export function fillShell(
   template: string,
   { head, view, data }: { readonly head: Head; readonly view: string; readonly data: unknown },
@@ -39,7 +36,7 @@ function tagsOf({ service, title, description, url, image }: Head): string {
     meta('property', 'og:description', description),
     meta('property', 'og:url', url),
     meta('property', 'og:image', image),
-    // Networks show a large picture only if its size is said.
+    // Networks show a large picture only if its size is given.
     meta('property', 'og:image:width', '1200'),
     meta('property', 'og:image:height', '630'),
     meta('name', 'twitter:card', 'summary_large_image'),
@@ -51,7 +48,7 @@ function meta(kind: 'name' | 'property', name: string, content: string): string 
   return `<meta ${kind}="${name}" content="${escapeMarkup(content)}">`
 }
 
-/** A block of data, which no policy takes for a script; `<` could end it. */
+/** Embeds data that no policy treats as a script; escapes `<`, which could end the block. */
 function dataOf(data: unknown): string {
   const text = JSON.stringify(data).replaceAll('<', '\\u003c')
   return `<script type="application/json" id="snapshot">${text}</script>`

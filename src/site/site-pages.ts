@@ -18,7 +18,7 @@ import { isInTime, type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
 import { entriesOf } from './transaction.ts'
 
-/** No inline code, and nothing from another host; styles are set by scripts through the CSSOM only. */
+/** Forbids inline code and other hosts; scripts set styles through the CSSOM only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,7 +44,7 @@ const HTML_HEADERS = [
 
 const SNAPSHOT_SECONDS = 5
 
-/** Serves the page of people: shells, their data and files, charts and badges. Free, as all documents. */
+/** Serves pages for people: shells, their data and files, charts and badges. Free, as all documents are. */
 export function sitePages(
   ctx: Context,
   routes: readonly Route[],
@@ -107,7 +107,7 @@ export function sitePages(
       },
     }),
     jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
-    // The page asks for all days when a longer period is chosen.
+    // Requested when a longer period is chosen.
     jsonPage('/series.json', 60, () => series.get('', () => seriesOf(ctx, ask, 'all'))),
     ...assetPages(readBuilt),
     ...chartPages(ctx, routes),
@@ -132,7 +132,7 @@ export function sitePages(
 
 const TX_HASH = /^0x[0-9a-f]{64}$/i
 
-/** The lists of the API in full; what the snapshot has of each comes with the page. */
+/** The full lists of the API, whose beginning is in the snapshot. */
 const LISTS = [
   ['/entries', 'Entries', 'Every burn, claim and dig, newest first.'],
   ['/entries/holders', 'Top holders', 'Who holds the token, largest first.'],
@@ -165,7 +165,7 @@ function descriptionOf({ ecosystem }: Context, { figures }: Snapshot): string {
   return `${percent(burnedPct)} burned${worth}; ${holderCount} holders. ${what}`
 }
 
-/** Only the register carries all figures, so that another address costs no copy of them. */
+/** Only the register page carries all figures, so that other pages do not copy them. */
 function partFor(path: string, { figures, ...rest }: Snapshot) {
   if (figures === null || path === '/') return { ...rest, figures }
   const { series: _, ...lists } = figures
@@ -178,7 +178,7 @@ interface ShellInput {
   readonly readBuilt: ReturnType<typeof readConsole>
   snapshot(): Promise<Snapshot>
   headOf(incoming: Call, now: Snapshot): Head | Refusal
-  /** What only this page carries. */
+  /** Data that only this page carries. */
   more?(incoming: Call): Promise<object | undefined>
 }
 
@@ -210,7 +210,7 @@ function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Pag
   }
 }
 
-/** What is read here is the same object until it changes. */
+/** `read` returns the same object until it changes. */
 function jsonPage(path: string, seconds: number, read: () => Promise<object>): Page {
   const pages = new VersionedText()
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', `private, max-age=${seconds}`]

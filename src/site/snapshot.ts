@@ -9,15 +9,15 @@ import { labelsOf } from './labels.ts'
 import { isNotReady, rowsOf, SNAPSHOT_DAYS, type SnapshotSeries, seriesOf } from './series.ts'
 
 export interface Snapshot {
-  /** Time when the figures were read; without figures, when this was made. */
+  /** Time when the figures were read, or, without figures, when this was made. */
   readonly madeUnix: number
-  /** False if the register failed or did not answer in time; the figures are then the last ones. */
+  /** False if the register failed or timed out; figures are then the last ones. */
   readonly readable: boolean
   readonly service: unknown
-  /** Words and labels of the file. */
+  /** Words and labels of the ecosystem file. */
   readonly words: PageWords
   readonly labels: Readonly<Record<string, string>>
-  /** Null until they were read for the first time. */
+  /** Null until first read. */
   readonly figures: SnapshotFigures | null
 }
 
@@ -43,13 +43,13 @@ interface SnapshotMeta {
 
 const AGE_MAX_MS = 5_000
 
-/** Figures that could not be renewed for this long are called stale. */
+/** Figures older than this are called stale. */
 const STALE_SECONDS = 60
 
-/** A store that hangs must not take the page with it. */
+/** A hanging store must not block the page. */
 const TIMEOUT_MS = 2_000
 
-/** One snapshot for everyone, built when someone asks and the last one is old. */
+/** One snapshot for everyone, rebuilt on request once it is old. */
 export function sharedSnapshot(
   ctx: Context,
   ask: Ask,
@@ -73,7 +73,7 @@ class LastFigures {
   #known: SnapshotFigures | null = null
   #knownUnix = 0
   #isReadable = true
-  /** One at a time, because a store that hangs must not collect them. */
+  /** One read at a time, so that reads do not pile up on a hanging store. */
   #reading: Promise<void> | undefined
 
   constructor(ctx: Context, ask: Ask, timeoutMs: number) {
@@ -122,7 +122,7 @@ class LastFigures {
   }
 }
 
-/** Whether work that does not fail ends in time. */
+/** Whether work ends in time, if it does not fail. */
 export async function isInTime(work: Promise<unknown>, timeoutMs = TIMEOUT_MS): Promise<boolean> {
   const stop = new AbortController()
   const late = delay(timeoutMs, false, { signal: stop.signal, ref: false }).catch(() => false)
@@ -142,7 +142,7 @@ function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
   return { ...figures, meta: { ...figures.meta, stale: true, chains } }
 }
 
-/** A list also has the excluded; of these rows some ten or more are ranked. */
+/** Holder lists include excluded addresses; at least ten of these rows are ranked. */
 const HOLDER_ROWS = 14
 
 interface Body {
@@ -150,7 +150,7 @@ interface Body {
   readonly meta: SnapshotMeta
 }
 
-/** The newest of all kinds together. */
+/** Returns the newest events of all kinds together. */
 async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
   const lists = await Promise.all(
     cards.map(async ({ noun, list }) => {
@@ -169,7 +169,7 @@ export interface NewestRow {
 
 export const NEWEST_ROWS = 14
 
-/** The newest rows of several lists together, each list at least this long or whole. */
+/** Merges the newest rows of several lists; each list must be whole or at least this long. */
 export function newestOf<Row extends NewestRow>(
   lists: readonly (readonly Row[])[],
 ): readonly Row[] {

@@ -11,10 +11,10 @@ const CHAINS = [
   { light: '#7a6a9c', dark: '#a596c9' },
 ]
 
-/** Colors of cards, which are light only. */
+/** Cards have no dark mode. */
 export const CARD_COLORS = { paper: PAPER.light, ink: INK.light, faint: FAINT.light }
 
-/** Tokens of a chart, which as a picture takes none from a page. */
+/** Resolved colors for a chart, which as an image cannot inherit them from a page. */
 export function chartTokens({ chains = [] }: PageColors, mode: 'light' | 'dark'): string {
   const fixed = { paper: PAPER, ink: INK, 'ink-2': FAINT, rule: RULE }
   const all = Object.entries(fixed).map(([name, color]) => `--${name}:${color[mode]}`)
@@ -22,7 +22,7 @@ export function chartTokens({ chains = [] }: PageColors, mode: 'light' | 'dark')
   return [...all, ...own].join(';')
 }
 
-/** A stylesheet with what differs from the house style; `html` outranks the page's own, whatever comes first. */
+/** Writes a stylesheet of the overridden colors; `html` outranks the page's own rules in any order. */
 export function themeSheet({ chains = [], accent }: PageColors): string {
   const tokens = (mode: 'light' | 'dark') =>
     [

@@ -7,10 +7,10 @@ import { LIST_COLUMNS } from '#index/events/list-events.ts'
 import { toFeedEvent } from '#index/feed/read-feed.ts'
 import { readIndexStatus } from '#index/status.ts'
 
-/** More events of one transaction are left out. */
+/** Events beyond this number are left out. */
 const ROWS_MAX = 100
 
-/** The entries of a transaction in the order of its logs, as lists show them; null before the index has begun. */
+/** Returns a transaction's entries in log order, in the form of the lists; null before the index has begun. */
 export function entriesOf(
   { register, ecosystem }: Context,
   txHash: string,

@@ -9,17 +9,17 @@ import {
 
 const CLOSE_TIMEOUT_MS = 5_000
 
-/** More cannot be served within a request's time. */
+/** A longer queue could not be served within a request's time. */
 const WAITING_MAX = 20_000
 const WAIT_MAX_MS = 10_000
 
-/** A full server is not asked again at once. */
+/** Waits this long before it asks a full server again. */
 const GROW_AGAIN_MS = 1_000
 
-/** All but one go back to the server. */
+/** Idle connections are closed after this, except for one. */
 const IDLE_MAX_MS = 60_000
 
-/** `pg.Pool` with bounds on who waits, figures, and an end in bounded time. */
+/** A `pg.Pool` with a bounded queue, figures for metrics, and a bounded close. */
 export class ConnectionPool {
   readonly #connectionsMax: number
   readonly #pool: Pool
@@ -50,7 +50,7 @@ export class ConnectionPool {
       idleTimeoutMillis: IDLE_MAX_MS,
       connectionTimeoutMillis: WAIT_MAX_MS,
     })
-    // An idle connection was lost; the next call opens another.
+    // Ignores the loss of an idle connection; the next call opens another.
     this.#pool.on('error', () => undefined)
   }
 
@@ -103,7 +103,7 @@ export class ConnectionPool {
     }
   }
 
-  /** A full server refuses: wait for a connection that is lent. A late failure is final, so the wait is bounded. */
+  /** If the server is full, waits for a lent connection. A late failure is final, which bounds the wait. */
   async #connect() {
     const endMs = performance.now() + WAIT_MAX_MS / 2
     for (;;)

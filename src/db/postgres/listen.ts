@@ -5,8 +5,8 @@ import { PostgresConnection, type PostgresConnectionOptions } from './postgres-c
 const AGAIN_MS = 1_000
 
 /**
- * Calls back with the payload of each notification, and with `undefined` whenever some may have been missed. Goes on until it is
- * stopped.
+ * Calls back with the payload of each notification, and with `undefined` whenever some may have been missed.
+ * Reconnects until it is stopped.
  */
 export function listen(
   settings: PostgresConnectionOptions,
@@ -25,7 +25,7 @@ export function listen(
         onNotification(undefined)
         await connection.notifications(onNotification)
       } catch {
-        // Polling goes on meanwhile.
+        // Callers poll meanwhile.
       }
       await connection.close()
       await sleep(AGAIN_MS, stop.signal)

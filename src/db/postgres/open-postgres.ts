@@ -13,13 +13,13 @@ export interface PostgresOptions {
   readonly connectionsMax?: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName?: string
-  /** Bounds lock waits; the statement timeout does by default. */
+  /** Maximum wait for a lock; defaults to the statement timeout. */
   readonly lockTimeoutMs?: number
-  /** Silent this long while a response is due: gone. */
+  /** A connection that is silent this long while a response is due is treated as lost. */
   readonly silenceMaxMs?: number
 }
 
-/** Normal statements take milliseconds. */
+/** Statements normally take milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /** Longer than the statement timeout, which a live server reports. */
@@ -28,23 +28,23 @@ const SILENCE_MAX_MS = 40_000
 const CONNECTIONS_MAX = 8
 
 /**
- * Ends an idle writer and releases its row locks. Short for accounts, whose rows callers share;
- * longer for the register, whose writer folds between statements.
+ * Ends an idle writer, which releases its row locks. Short for accounts, whose rows callers share; longer for the
+ * register, which computes between statements.
  */
 const SILENT_WRITER_MS = { accounts: 2_000, register: 5_000 } as const
 
-/** No idle limit: snapshots lock no rows, and proofs make RPC calls inside one. */
+/** Has no idle limit: snapshots lock no rows, and proofs make RPC calls inside one. */
 const READS = 'isolation level repeatable read read only'
 
 function writes(schema: PostgresOptions['schema']): string {
   return `isolation level read committed; set local idle_in_transaction_session_timeout = ${SILENT_WRITER_MS[schema === 'accounts' ? 'accounts' : 'register']}`
 }
 
-/** A longer idle limit: folds run between statements. */
+/** Allows longer idle times, because the register computes between statements. */
 const WITHOUT_TIMEOUT =
   'isolation level read committed; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000'
 
-/** Any constant; serializes migrations of processes that start together. */
+/** An arbitrary constant, so that processes that start together migrate one after the other. */
 const MIGRATION_LOCK = 5_398_017
 
 export function openPostgres(options: PostgresOptions): Engine {
@@ -81,7 +81,7 @@ function connectionOf(options: PostgresOptions): { url: string; session: string 
   return { url: urlOf(options.url), session: sessionOf(options) }
 }
 
-/** Detects vanished clients while they wait for locks or results. */
+/** Makes the server notice vanished clients while they wait for locks or results. */
 const VANISHED_CLIENT = [
   'client_connection_check_interval = 2000',
   'tcp_keepalives_idle = 5',
@@ -90,10 +90,10 @@ const VANISHED_CLIENT = [
   'tcp_user_timeout = 20000',
 ]
 
-/** The planner would sort all rows of a list while it has no statistics. */
+/** Without statistics the planner would sort all rows of a list. */
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
-/** Set after connecting: poolers refuse startup parameters, and the URL must not override these. */
+/** Sent after connecting, because poolers refuse startup parameters, and the URL must not override these. */
 function sessionOf(options: PostgresOptions): string {
   const { schema, lockTimeoutMs = 0, applicationName = 'sexton' } = options
   const ours = [
@@ -114,7 +114,7 @@ function urlOf(url: string): string {
   return address.href
 }
 
-/** Migrations may be silent for minutes. */
+/** Uses its own connection, because migrations may be silent for minutes. */
 async function onOwnConnection<T>(
   settings: Omit<PostgresConnectionOptions, 'silenceMaxMs'>,
   work: (connection: PostgresConnection) => Promise<T>,
@@ -140,7 +140,7 @@ async function migrateWithin(
   },
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
-    // Another process may hold the lock for long.
+    // Waits without limit, because another process may hold the lock for long.
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, schema)

@@ -5,7 +5,7 @@ import { type Row, type Sql, type SqlValue, toNumbered } from '../sql.ts'
 
 export interface PostgresConnectionOptions {
   readonly url: string
-  /** Run once connected. */
+  /** SQL to run once connected. */
   readonly session: string
   readonly names: Map<string, string>
   /** The longest silence while a response is due; 0 for no limit. */
@@ -20,16 +20,13 @@ const KEEP_ALIVE_MS = 30_000
 /** Bounds the server's memory. */
 const NAMES_MAX = 2_000
 
-/** Useless connections: outdated or forgotten statement, read-only server. */
+/** Codes after which a connection is useless: outdated or lost statement, read-only server. */
 const STALE = new Set(['0A000', '26000', '25006'])
 
-/** Poolers of sessions reset it; one of transactions lends it to the next client as it is. */
+/** Detects poolers: one that pools sessions resets this setting, one that pools transactions passes it on to the next client. */
 const MARK = 'sexton.session'
 
-/**
- * A connection that never reopens, so that no statement of a transaction reaches another session. Pipelines
- * statements.
- */
+/** A connection that never reopens, so that a transaction's statements cannot reach another session. Pipelines statements. */
 export class PostgresConnection extends Client {
   /** Resolves when the socket is closed. */
   readonly gone: Promise<void>
@@ -57,7 +54,7 @@ export class PostgresConnection extends Client {
     this.gone = new Promise((resolve) => {
       this.once('end', () => resolve())
     })
-    // An error without listener would end the process.
+    // Without a listener, an error would end the process.
     this.on('error', () => this.destroy())
     this.on('end', () => this.discard())
     this.on('notice', ({ severity, message }) => {
@@ -68,7 +65,7 @@ export class PostgresConnection extends Client {
     })
   }
 
-  /** After a StoreError it can only be closed. */
+  /** Once it throws StoreError, the connection can only be closed. */
   async open(): Promise<void> {
     try {
       await this.connect()
@@ -78,7 +75,7 @@ export class PostgresConnection extends Client {
     await this.startSession()
   }
 
-  /** Poolers that lend a connection by transaction would mix up search paths and prepared statements. */
+  /** Refuses poolers that lend a connection by transaction, which would mix up search paths and prepared statements. */
   async startSession(): Promise<void> {
     const text = `select current_setting('${MARK}', true) as mark; set ${MARK} = 'set'; ${this.#session}`
     const [before] = [await this.#send({ text })].flat()
@@ -102,7 +99,7 @@ export class PostgresConnection extends Client {
     return results.at(-1)?.command ?? ''
   }
 
-  /** The server only warns when it did not wait for the standby. */
+  /** The server sends only a warning if it did not wait for the standby. */
   async commit(): Promise<string> {
     this.#warning = undefined
     const done = await this.command('commit')
@@ -111,7 +108,7 @@ export class PostgresConnection extends Client {
     throw new StoreError(`PostgreSQL: the commit may not have reached the standby (${warning})`)
   }
 
-  /** Calls back for each until the connection ends. */
+  /** Calls back for each notification until the connection ends. */
   notifications(onNotification: (payload: string | undefined) => void): Promise<void> {
     this.on('notification', ({ payload }) => onNotification(payload))
     return this.gone
@@ -164,7 +161,7 @@ export class PostgresConnection extends Client {
   }
 }
 
-/** 64-bit integers become exact numbers. */
+/** Parses 64-bit integers to exact numbers. */
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === types.builtins.INT8 ? exactNumber : types.getTypeParser(oid, format)
 
@@ -174,7 +171,7 @@ function exactNumber(text: string): number {
   return value
 }
 
-/** The server's own errors leave the session usable. */
+/** Errors that the server reports leave the session usable. */
 function leavesUsable(error: unknown): boolean {
   if (error instanceof StoreError) return true
   if (!(error instanceof DatabaseError)) return false

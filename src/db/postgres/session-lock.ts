@@ -2,10 +2,10 @@ import type { SessionLock } from '../engine.ts'
 import { sql } from '../sql.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
 
-/** The server ends a session that is silent for longer, so a frozen or unreachable holder loses its lock. */
+/** The server ends sessions that are silent for longer, so that a frozen or unreachable holder loses its lock. */
 export const SILENT_HOLDER_MS = 10_000
 
-/** Takes an advisory lock of the schema on a connection of its own; undefined while another session holds it. */
+/** Takes an advisory lock of the schema on its own connection; undefined while another session holds it. */
 export async function lockSession(
   settings: PostgresConnectionOptions,
   key: number,

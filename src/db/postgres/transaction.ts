@@ -16,7 +16,7 @@ export async function transact<T>(
     value = await work(connectionWithin(transaction, connection))
   } catch (error) {
     transaction.isOpen = false
-    // The server rolls back lost connections.
+    // If the connection is lost, the server rolls back.
     await connection.command('rollback').catch(() => connection.discard())
     throw error
   }
@@ -26,7 +26,7 @@ export async function transact<T>(
   return value
 }
 
-/** A statement after the end would commit by itself, so it is refused. */
+/** Refuses statements after the end, which would commit by themselves. */
 function connectionWithin(
   transaction: { readonly isOpen: boolean },
   connection: PostgresConnection,
@@ -42,10 +42,10 @@ function connectionWithin(
   }
 }
 
-/** More would save no time. */
+/** Larger inserts save no time. */
 const ROWS_PER_INSERT = 5_000
 
-/** One array per column: thousands of parameters are slow to parse. */
+/** Sends one array per column, because thousands of parameters are slow to parse. */
 async function insertInBulk(
   connection: Pick<PostgresConnection, 'runText'>,
   into: BulkInsert,
@@ -73,7 +73,7 @@ async function insertInBulk(
   return found
 }
 
-/** An array's text form; only texts need quotes. */
+/** PostgreSQL's text form of an array; only texts need quotes. */
 function toArrayText(values: readonly SqlValue[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL'

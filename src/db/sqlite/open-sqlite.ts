@@ -20,27 +20,27 @@ import { sql } from '../sql.ts'
 
 export interface SqliteOptions {
   readonly file: string
-  /** `full` survives power loss, `normal` only a crash of the process. */
+  /** `full` survives power loss; `normal` survives only a crash of the process. */
   readonly durability: 'full' | 'normal'
-  /** Suits large inserts; fixed when the file is created. */
+  /** Tunes for large inserts; fixed when the file is created. */
   readonly bulk?: boolean
   readonly sync?: SyncFile
 }
 
-/** Bulk commits should write each page once; reads use the system's cache. */
+/** Enough to write each page of a bulk commit once; reads rely on the system's cache. */
 const CACHE_KIB = { writer: 12 * 1_024, reader: 4 * 1_024 } as const
 
-/** Reads are synchronous: a thousand that wait would keep everything else from the thread. */
+/** Reads are synchronous, so after this long let other work run. */
 const READING_MS = 5
 
-/** libuv accepts one connection in each. */
+/** Event-loop turns to yield: libuv accepts one connection in each. */
 const TURNS = 32
 
 /** Opens one writing and one reading connection, in WAL mode. */
 export function openSqlite(options: SqliteOptions): Engine {
   mkdirSync(dirname(options.file), { recursive: true })
   const { file, bulk = false } = options
-  // A new file is its owner's alone: it holds wallets and digests of secrets.
+  // Creates the file private (0600), because it holds wallets and digests of secrets.
   closeSync(openSync(file, 'a', 0o600))
   const reader = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.reader })
   const writer = new SqliteConnection({ file, bulk, cacheKib: CACHE_KIB.writer })
@@ -55,7 +55,7 @@ export function openSqlite(options: SqliteOptions): Engine {
       let durable: Promise<void> | undefined
       const result = await inTransaction(writer, 'begin immediate', work, () => {
         durable = log?.afterCommit()
-        // No other handler if the commit itself fails.
+        // Handles the rejection in case the commit itself fails and this promise is never awaited.
         durable?.catch(() => undefined)
       })
       return { result, durable }
@@ -64,7 +64,7 @@ export function openSqlite(options: SqliteOptions): Engine {
     return done.result
   }
   const turn = turnsOfEventLoop(READING_MS)
-  // Reads may see commits not yet on disk; hold results until they are.
+  // Reads can see commits that are not yet on disk, so results wait until they are.
   const read = async <T>(work: () => Promise<T>) => {
     requireFile()
     const result = await snapshots.run(async () => {
@@ -77,7 +77,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
   return {
     dialect: 'sqlite',
-    // Queued: inside a snapshot it would see that older state.
+    // Queued behind snapshots, because inside one it would see that older state.
     read: (statement) => read(() => reader.run(statement)),
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
@@ -95,7 +95,7 @@ export function openSqlite(options: SqliteOptions): Engine {
   }
 }
 
-/** Lets the event loop turn once reads have followed each other for so long. */
+/** Yields to the event loop once reads have kept it busy for `busyMs`. */
 function turnsOfEventLoop(busyMs: number): () => Promise<void> | undefined {
   let sinceMs: number | undefined
   const end = () => {
@@ -115,7 +115,7 @@ async function passTurns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await setImmediate()
 }
 
-/** `committing` runs in the commit's turn: if synchronous, no read comes between. */
+/** `committing` runs in the same turn as the commit; if it is synchronous, no read comes between. */
 async function inTransaction<T>(
   connection: SqliteConnection,
   begin: 'begin' | 'begin immediate',
@@ -139,10 +139,10 @@ function openLog({ file, sync }: SqliteOptions): LogSync {
   return new LogSync({ file: `${file}-wal`, ...(sync !== undefined && { sync }) })
 }
 
-/** A removed file works until its last user closes it, so what is written meanwhile would be lost. */
+/** A deleted file works until its last user closes it, and what is written meanwhile is lost, so check this often. */
 const LOOK_MS = 500
 
-/** Throws StoreError from then on once the file is gone or another one stands in its place. */
+/** The returned check throws StoreError once the file is gone or replaced. */
 function watchPresence(file: string): () => void {
   const opened = statSync(file).ino
   let lookedMs = performance.now()
@@ -160,7 +160,7 @@ function watchPresence(file: string): () => void {
   }
 }
 
-/** Begins a new log after a failed sync: frames behind one that is not on the disk would be lost with the power. */
+/** Restarts the WAL after a failed sync, because a power loss would drop frames behind one that is not on disk. */
 async function beginNewLog(writer: SqliteConnection, log: LogSync): Promise<void> {
   if (!(await writer.truncateLog())) throw new StoreError('SQLite: cannot restart the WAL yet')
   log.healed()
@@ -178,7 +178,7 @@ async function migrate(
   },
 ): Promise<void> {
   assertInOrder(migrations)
-  // Usually none is missing, and no writer is waited for.
+  // Usually no migration is missing, so avoid waiting for a writer.
   if (!(await isMissingAny(reader, migrations))) return
   await write(async (connection) => {
     await writer.execute(MIGRATIONS_TABLE)
@@ -219,20 +219,20 @@ const BUSY_RETRY_MS = 5
 
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
-/** 128 and 2 MB of log per checkpoint. Small commits checkpoint on the answering thread. */
+/** 128 MB and 2 MB of WAL per checkpoint. Small commits checkpoint on the answering thread. */
 const PAGES = {
   bulk: { bytes: 8_192, perCheckpoint: 16_000 },
   small: { bytes: 1_024, perCheckpoint: 2_000 },
 } as const
 
-/** Guards against a mistake. */
+/** More distinct statements than this mean a bug. */
 const STATEMENTS_MAX = 1_000
 
-/** Extended codes share the low byte. */
+/** Extended error codes share the low byte. */
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
-/** Remainders are halved, so that only six texts are prepared. */
+/** Remainders are halved, so that only six statements are prepared. */
 const ROWS_AT_ONCE = 32
 
 class SqliteConnection implements Connection {
@@ -247,7 +247,7 @@ class SqliteConnection implements Connection {
     const pragmas = [
       `page_size = ${pages.bytes}`,
       'journal_mode = wal',
-      // At checkpoints only; `LogSync` syncs commits where needed.
+      // SQLite syncs at checkpoints only; `LogSync` syncs commits where needed.
       'synchronous = normal',
       'foreign_keys = on',
       `cache_size = -${options.cacheKib}`,
@@ -257,13 +257,13 @@ class SqliteConnection implements Connection {
     try {
       for (const pragma of pragmas) this.#untilFree(() => set(pragma))
     } catch (error) {
-      // Its locks would keep others out until the garbage is collected.
+      // Closes now: otherwise its locks remain until garbage collection.
       this.#database.close()
       throw error
     }
   }
 
-  /** SQLite refuses all but one of processes that create a file together, without waiting. */
+  /** Retries, because SQLite fails at once when processes create the same file together. */
   #untilFree(work: () => void): void {
     for (const endMs = performance.now() + BUSY_TIMEOUT_MS; ; ) {
       try {
@@ -317,7 +317,7 @@ class SqliteConnection implements Connection {
     }
   }
 
-  /** False while a reader holds an older state. */
+  /** Returns false while a reader holds an older state. */
   async truncateLog(): Promise<boolean> {
     await this.execute('pragma busy_timeout = 0')
     try {
@@ -353,10 +353,7 @@ class SqliteConnection implements Connection {
     return prepared
   }
 
-  /**
-   * SQLite may roll back by itself after an I/O or memory error; later statements would commit
-   * alone.
-   */
+  /** SQLite may roll back by itself after an I/O or memory error; refuse later statements, which would commit alone. */
   #guard<T>(work: () => T): T {
     if (this.#isCutShort) throw new StoreError('SQLite: the transaction was taken back already')
     let isWithin = false
@@ -389,12 +386,12 @@ interface Prepared {
   readonly names: readonly string[]
 }
 
-/** V8's interned copy; others are looked up at each use. */
+/** Interns the name in V8, because other strings are looked up at each use. */
 function asKey(name: string): string {
   return Object.keys({ [name]: true })[0] ?? name
 }
 
-/** Node's rows are slow dictionary-mode objects. */
+/** Builds row objects itself, because Node's are in slow dictionary mode. */
 function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
   const found: unknown[] = statement.all(...values)
   return found.map((list) => {
@@ -419,7 +416,7 @@ function toStoreError(error: unknown): StoreError {
   return new Kind(`SQLite: ${message}`, { cause: error })
 }
 
-/** Thrown when another connection held a lock for longer than the time limit. */
+/** Whether another connection held a lock for longer than the timeout. */
 export function isBusy(error: unknown): boolean {
   return error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
 }
@@ -431,7 +428,7 @@ function codeOf(error: unknown): number {
 export type SyncFile = (descriptor: number) => Promise<void>
 
 interface LogSyncOptions {
-  /** Write-ahead log; exists after the first write. */
+  /** Path of the write-ahead log, which exists after the first write. */
   readonly file: string
   readonly sync?: SyncFile
 }
@@ -439,8 +436,8 @@ interface LogSyncOptions {
 const syncData: SyncFile = promisify(fdatasync)
 
 /**
- * The log reaches the disk while the next batch is decided; callers during a sync share the next.
- * Opening the log drops no POSIX lock: SQLite locks other files.
+ * Syncs the log while the next batch is decided; callers during a sync share the next one. SQLite's POSIX locks are
+ * on other files, so opening the log drops none.
  */
 export class LogSync {
   readonly #file: string
@@ -455,7 +452,7 @@ export class LogSync {
     this.#sync = sync
   }
 
-  /** The system may have dropped pages, so later successes prove nothing until the log restarts. */
+  /** After a failed sync the system may have dropped pages, so later successes prove nothing until the WAL restarts. */
   get hasFailed(): boolean {
     return this.#hasFailed
   }
@@ -480,7 +477,7 @@ export class LogSync {
     return this.#next
   }
 
-  /** Resolves when all that readers can see is on disk. */
+  /** Resolves when everything that readers can see is on disk. */
   async synced(): Promise<void> {
     await (this.#next ?? this.#running)
     if (this.#hasFailed) throw new StoreError('SQLite: an earlier commit did not reach the disk')
@@ -521,7 +518,7 @@ export class LogSync {
   }
 }
 
-/** Syncs the folder too, so that the name survives (POSIX). */
+/** Also syncs the folder, so that the file's name survives power loss (POSIX). */
 async function openLasting(file: string): Promise<FileHandle> {
   const opened = await open(file, 'r+')
   // Windows cannot sync folders.

@@ -15,14 +15,14 @@ import { balanceCheck } from '#payments/prepayments/balance-check.ts'
 import { readReceivables } from '#payments/prepayments/credit.ts'
 
 interface AccountsAudit {
-  /** Lets a running service finish what it has begun. */
+  /** Waits, so that a running service can finish what it has begun. */
   pause(): Promise<void>
   note(line: string): void
 }
 
 /**
- * Returns every difference in words. The stores share no snapshot (a reorg's reversal comes with
- * the next pass), so only subjects that differ in two looks count.
+ * Returns every difference in words. The stores share no snapshot (a reorg's reversal comes with the next poll), so
+ * only subjects that differ twice count.
  */
 export async function auditAccounts(
   ctx: Context,
@@ -61,7 +61,7 @@ async function auditOnce(ctx: Context, note: AccountsAudit['note']): Promise<rea
   return differences
 }
 
-/** Notes open money, though nothing differs. */
+/** Notes open money, which is not an error. */
 async function noteOpenMoney(
   ctx: Context,
   connection: Connection,
@@ -75,7 +75,7 @@ async function noteOpenMoney(
     note(`${wallet} owes ${show(microUsd)} after a reorg`)
 }
 
-/** A move stays within a wallet, by rotation or message. */
+/** Balances move only within a wallet, by rotation or signed message. */
 const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
   when entries.id like 'move:rotate:%'
     then entries.id = 'move:rotate:' || target.public_id and source.successor = target.public_id
@@ -83,7 +83,7 @@ const BETWEEN_KEYS = sql`source.wallet = target.wallet and case
     select 1 from used_messages where used_messages.digest = substr(entries.id, 6)
       and used_messages.action = 'move-balance' and used_messages.wallet = source.wallet) end`
 
-/** Checks movements that are neither deposit nor spending. */
+/** Checks movements that are neither deposits nor spending. */
 export const moveChecks: readonly Check[] = [
   queryCheck(
     'money moves within one wallet only, by a rotation or a signed message',

@@ -15,15 +15,15 @@ import { type RebuildProgress, rebuildIndex } from '#index/rebuild.ts'
 import { type ChainStatus, conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
 import { type AuditDeps, proveBalances } from './prove-balances.ts'
 
-/** What differs first, or the chain with a reorg that the index has not followed yet. */
+/** The first difference, or the chain with a reorg that the index has not followed yet. */
 interface RegisterVerdict {
   readonly difference?: string
   readonly moved?: string
 }
 
 /**
- * Builds a second index up to the indexed blocks in a temporary file, compares row by row, and asks
- * the token contracts for balances and supplies.
+ * Builds a second index up to the indexed blocks in a temporary file, compares row by row, and asks the token
+ * contracts for balances and supplies.
  */
 export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
   return deps.register.snapshot(async (stored) => {
@@ -100,8 +100,8 @@ async function compareWithRebuilt(
 }
 
 /**
- * Checks timestamps, order of marks, chains and an unbroken line of blocks from finalized to the
- * position; returns the first difference.
+ * Checks chains, timestamps, that finalized ≤ safe ≤ position, and an unbroken line of blocks between them; returns
+ * the first difference.
  */
 async function provePositions(
   deps: Pick<AuditDeps, 'ecosystem' | 'sourceOf' | 'note'>,

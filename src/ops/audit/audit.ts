@@ -18,13 +18,13 @@ interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
   readonly logger: Context['logger']
 }
 
-/** A reorg during the audit needs another try. */
+/** A reorg during the audit needs another attempt. */
 const TRIES_MAX = 5
 const TRY_AGAIN_MS = 2_000
 
 /**
- * Returns every difference of the accounts and the first of the register. Throws ProofError when
- * the chains cannot be asked or are not those of the file.
+ * Returns every difference of the accounts and the first of the register. Throws ProofError if the chains cannot be
+ * read or are not those of the file.
  */
 export async function auditAll(input: AuditInput): Promise<readonly string[]> {
   const { ecosystem } = input

@@ -24,7 +24,7 @@ export interface AuditDeps {
   note(line: string): void
 }
 
-/** The calls of one batch. */
+/** Calls per batch. */
 const CALLS_AT_ONCE = 200
 
 /**
@@ -140,15 +140,15 @@ async function describe({ token, chain }: Place, unequal: Unequal): Promise<stri
   return `${token.symbol} on ${chain.chain.name}: ${what} is ${onChain}, the register has ${stored}: ${cause}`
 }
 
-/** A figure of a token's contract that the register does not have. */
+/** A figure of the token's contract that differs from the register. */
 export interface FigureDifference {
   readonly contract: Address
-  /** The zero address stands for the supply. */
+  /** The zero address stands for the total supply. */
   readonly holder: Address
   readonly onChain: bigint
 }
 
-/** Sums the transfers of each endpoint, to tell a node that lacks some from a token at fault. */
+/** Sums the transfers of each endpoint, to distinguish a node that lacks some from a token at fault. */
 export async function explainDifference(
   { id: chainId, rpcUrls }: Pick<Chain, 'id' | 'rpcUrls'>,
   difference: FigureDifference,
@@ -190,6 +190,6 @@ async function sumTransfers(
   return holder === ZERO_ADDRESS ? sent - received : received - sent
 }
 
-/** Without a second opinion, a missing transfer and one that never was look alike. */
+/** With one endpoint, a missing transfer and one that never happened look alike. */
 const UNEXPLAINED =
   'no endpoint returns transfers that explain it: the Transfer event of the token has another shape, it moves balances without Transfer events (rebasing, fees), so that its holders cannot be followed, or every endpoint lacks old history; add an archive endpoint to tell them apart'

@@ -26,7 +26,7 @@ class AuditError extends Error {
 
 /** Writes nothing; exits with 1 when anything differs. */
 async function runAudit(context: CommandContext): Promise<ExitCode> {
-  // Lazy: help need not load the service.
+  // Loaded on demand, so that help stays fast.
   const [{ auditAll }, { StoreError }, { chosenEcosystem }] = await Promise.all([
     import('#ops/audit/audit.ts'),
     import('#db/engine.ts'),

@@ -27,10 +27,10 @@ export function backupCommand(process: NodeJS.Process): Command {
     )
 }
 
-/** In one step, because SQLite begins anew when another process commits between two. */
+/** Copies all pages in one step, because SQLite restarts the copy if another process commits between two. */
 const ALL_PAGES = 2 ** 31 - 1
 
-/** Copies embedded accounts, as they are at one moment, into a new file of the folder. */
+/** Copies embedded accounts, as of one moment, into a new file of the folder. */
 export async function runBackup(
   { config, clock }: Pick<CommandContext, 'config' | 'clock'>,
   report: Report,
@@ -42,13 +42,13 @@ export async function runBackup(
     throw new ConfigError(
       `the accounts are in PostgreSQL; run: pg_dump --schema=accounts --format=custom --file=${join(folder, `${name}.dump`)} "$SEXTON_DATABASE_URL"`,
     )
-  // A volume that is not mounted must not become a folder.
+  // The folder must exist: an unmounted volume must not become a local folder.
   if (!existsSync(folder)) throw new ConfigError(`no such folder: ${folder}; make or mount it`)
   const accounts = storeFile(config.dataFolder, 'accounts')
   if (!existsSync(accounts))
     throw new ConfigError(`no such file: ${accounts}; name the folder with --data`)
   const part = `${file}.part`
-  // It holds wallets and digests of secrets, and never replaces another backup.
+  // Private, because it holds wallets and digests of secrets; `wx` never replaces another backup.
   closeSync(openSync(part, 'wx', 0o600))
   try {
     const source = new DatabaseSync(accounts, { readOnly: true })
@@ -65,7 +65,7 @@ export async function runBackup(
   report.done({ file, bytes: size })
 }
 
-/** The first start on it records when it was restored. */
+/** Marks the file, so that its first start records when it was restored. */
 function markAsBackup(part: string): void {
   const database = new DatabaseSync(part)
   try {

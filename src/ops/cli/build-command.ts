@@ -28,7 +28,7 @@ export function buildCommand(process: NodeJS.Process): Command {
     .action((options: StoreOptions) => runOnStores(process, runBuild, options))
 }
 
-/** Reads the register of the file up to the heads, while a service goes on with another. */
+/** Builds the register of the file up to the heads, while a service uses another. */
 async function runBuild(command: CommandContext): Promise<ExitCode> {
   const { config, progress, show } = command
   const ecosystem = await chosenEcosystem(config)

@@ -2,7 +2,7 @@ import { redact } from '#main/logger.ts'
 
 export interface Failure {
   readonly text: string
-  /** 2: a configuration error; 1: a failure at work. */
+  /** 2: a configuration error; 1: a failure while running. */
   readonly exitCode: 1 | 2
 }
 
@@ -17,7 +17,7 @@ const CONFIGURATION = new Set([
 
 const OF_LINES = new Set(['ConfigError', 'EcosystemError', 'ProofError', 'SetupError'])
 
-/** Redacts secrets. */
+/** Redacts secrets in messages. */
 export function describeFailure(error: unknown): Failure {
   const { text, exitCode } = describe(error)
   const safe = redact(text)

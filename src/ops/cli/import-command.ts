@@ -67,7 +67,7 @@ export async function runImport(
     source.close()
     await target.close()
   }
-  // Nothing may start on it again: its keys would pay twice.
+  // Renamed, so that nothing starts on it again: its keys would pay twice.
   renameSync(file, `${file}.imported`)
   for (const [table, rows] of Object.entries(counts))
     if (rows > 0) report.say(`${table}: ${rows} rows`)
@@ -75,7 +75,7 @@ export async function runImport(
   report.done({ tables: counts, source: `${file}.imported` })
 }
 
-/** Fails while any other connection is open. */
+/** Throws while any other connection is open. */
 function lock(source: DatabaseSync, file: string): void {
   try {
     source.exec('pragma locking_mode = exclusive; begin immediate')
@@ -90,14 +90,14 @@ async function fill(tx: Connection, source: DatabaseSync): Promise<Counts> {
   const each = async (statement: (table: string) => string) => {
     for (const table of tables) await tx.run(plain(statement(table)))
   }
-  // Guards expect rows in the order of their making. This also locks others out.
+  // Guards expect rows in the order of their making, so disable them; this also locks other sessions out.
   await each((table) => `alter table ${table} disable trigger user`)
   for (const table of tables)
     if ((await countRows(tx, table)) > 0)
       throw new UpkeepError(`the database has rows in "${table}"; name an empty one`)
   const counts: Record<string, number> = {}
   for (const [table, list] of columns) counts[table] = await copyTable(tx, source, { table, list })
-  // Deferred constraints are checked before anything depends on the commit.
+  // Checks deferred constraints before anything depends on the commit.
   await tx.run(plain('set constraints all immediate'))
   await each((table) => `alter table ${table} enable trigger user`)
   await each((table) => `analyze ${table}`)
@@ -105,7 +105,7 @@ async function fill(tx: Connection, source: DatabaseSync): Promise<Counts> {
   return counts
 }
 
-/** In the order of their making. */
+/** Returns tables in the order of their making. */
 function columnsByTable(source: DatabaseSync): ReadonlyMap<string, readonly Row[]> {
   const rows = source.prepare(`
     select tables.name as table_name, listed.name, upper(listed.type) as type

@@ -124,7 +124,7 @@ function inWords(key: ShownKey): string {
 
 export interface Revoked {
   readonly revoked: readonly string[]
-  /** Ids of keys that were revoked before. */
+  /** Ids of keys that were already revoked. */
   readonly before: readonly string[]
 }
 
@@ -135,7 +135,7 @@ export async function revokeKeys(
   nowUnix: number,
 ): Promise<Revoked> {
   const [revoked, before, unknown]: [string[], string[], string[]] = [[], [], []]
-  // In one order, so that two commands cannot deadlock.
+  // Sorted, so that two commands cannot deadlock.
   for (const publicId of [...new Set(publicIds)].sort()) {
     const key = await findKey(connection, publicId)
     if (key === undefined) unknown.push(publicId)

@@ -11,14 +11,14 @@ interface BoardDeps {
   readonly clock: Clock
 }
 
-/** Bars in a terminal, else a line every few seconds. */
+/** Draws bars in a terminal, else prints a line every few seconds. */
 export function createProgress(deps: BoardDeps & { readonly isTty: boolean }): ProgressBoard {
   return deps.isTty ? bars(deps) : lines(deps)
 }
 
 function bars({ output, log, clock }: BoardDeps): ProgressBoard {
   const options = {
-    // The type wants a file's stream; any Writable works.
+    // The type asks for a file's stream, but any Writable works.
     stream: output as NodeJS.WritableStream,
     format: '{task} [{bar}] {value}/{total} {pace} {detail}',
     hideCursor: true,

@@ -13,7 +13,7 @@ import { createProgress } from './progress.ts'
 
 type Overrides = Readonly<Record<string, string | undefined>>
 
-/** Options of every command. */
+/** Options that every command takes. */
 export interface StoreOptions {
   readonly ecosystem?: string
   readonly data?: string
@@ -51,7 +51,7 @@ export async function runOnStores(
   })
   const logger = openLogger(config.log, output)
   try {
-    // Stdout holds nothing but logs if they are JSON.
+    // Keeps stdout to JSON lines if logs are JSON.
     const show = (line: string) => progress.print(`${line}\n`)
     const say = (text: string) => {
       if (config.log.format === 'json') stderr.write(`${text}\n`)
@@ -94,7 +94,7 @@ export async function runUpkeep(
   }
 }
 
-/** Opens the accounts of an existing installation only: a mistyped folder must not become a new store. */
+/** Opens the accounts of an existing installation only, because a mistyped folder must not become a new store. */
 export async function onAccounts<T>(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   work: (accounts: Engine) => Promise<T>,
@@ -115,11 +115,11 @@ export async function onAccounts<T>(
 
 export interface Report {
   say(text: string): void
-  /** Prints one JSON object for programs, with `--json`. Call it once, at the end. */
+  /** Prints one JSON object with `--json`. Call it once, at the end. */
   done(result: Readonly<Record<string, unknown>>, code?: ExitCode): void
 }
 
-/** Nothing was changed; says what would be right. */
+/** Nothing was changed; the message says what would be right. */
 export class UpkeepError extends Error {
   override readonly name = 'UpkeepError'
 }

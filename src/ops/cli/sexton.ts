@@ -48,13 +48,13 @@ export async function main(): Promise<void> {
   process.exit()
 }
 
-/** Leaves its exit code in `from`. */
+/** Sets the exit code of `from`. */
 export async function runProgram(from: NodeJS.Process): Promise<void> {
   try {
     await (await createProgram(from)).parseAsync(from.argv)
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has already printed.
+      // Commander has already printed the error.
       from.exitCode = error.exitCode === 0 ? 0 : 2
       return
     }

@@ -50,10 +50,10 @@ export function startCommand(process: NodeJS.Process): Command {
     })
 }
 
-/** Lies in the data folder. */
+/** Name of the file in the data folder. */
 const RELAYER_FILE = 'relayer.key'
 
-/** Anyone can send as the relayer: its key is public, and its wallet has ether on the local chains only. */
+/** The relayer's key is public, so anyone can send as it; its wallet has ether on the local chains only. */
 async function runSettling(context: CommandContext): Promise<ExitCode> {
   const { ecosystemFile, dataFolder, settling } = context.config
   if (ecosystemFile !== undefined)
@@ -66,7 +66,7 @@ async function runSettling(context: CommandContext): Promise<ExitCode> {
   return runStart({ ...context, config })
 }
 
-/** Replaces no other key, which may be its only copy. */
+/** Replaces no other key, because this may be its only copy. */
 async function writeRelayerKey(file: string): Promise<void> {
   const { developmentWallets } = await import('#devnet/wallets.ts')
   const { privateKey } = developmentWallets().relayer

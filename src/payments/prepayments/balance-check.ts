@@ -11,7 +11,7 @@ import { askContract } from '#index/token-contract.ts'
 import { type DepositScan, isComplete, readScan, toTopic } from './deposits.ts'
 import { paymentSourceOf } from './scan-deposits.ts'
 
-/** Balance of `payTo` before the first block + deposits − sent = balance where the scan stands. */
+/** Checks that the balance of `payTo` before the first block, plus deposits, minus sent, is its balance where the scan stands. */
 export function balanceCheck(ctx: Context, note: (line: string) => void): Check {
   return {
     name: 'deposits less what was sent are what payTo holds',
@@ -65,7 +65,7 @@ async function compareBalance(
   return []
 }
 
-/** What all addresses of `payTo` hold together at the end of a block, in base units. */
+/** Sums the balances of all `payTo` addresses at the end of a block, in base units. */
 async function readHeld(
   source: Pick<ChainSource, 'call'>,
   { asset, payTo }: Payment,

@@ -24,23 +24,23 @@ const claims = codecOf({
   trust: column.placeIn(TRUSTS),
   claimedMicroUsd: column.amount,
   createdUnix: column.integer,
-  /** Start of the day in which the transfer is awaited. */
+  /** Start of the 24 hours in which the transfer is awaited. */
   openedUnix: column.integer,
-  /** Whether it ever was, perhaps before a reorg: the money returns there. */
+  /** Whether it was ever credited, perhaps before a reorg: the money returns to it. */
   wasCredited: column.flag,
 })
 
-/** A hint that a transaction pays for a key; proves nothing by itself. */
+/** Says that a transaction pays for a key; proves nothing by itself. */
 export type Claim = RowOf<typeof claims>
 
-/** Most likely replaced by then; posting again reopens it. */
+/** After a day the transaction was most likely replaced; posting again reopens the claim. */
 export const CLAIM_TTL_SECONDS = 86_400
 
 interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
   readonly nowUnix: number
 }
 
-/** Undefined if the key already claimed this transaction. */
+/** Returns undefined if the key already claimed this transaction. */
 export async function insertClaim(
   connection: Connection,
   claim: NewClaim,
@@ -118,7 +118,7 @@ export async function markCredited(connection: Connection, id: string): Promise<
   await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
 }
 
-/** After a reorg, in case the transaction is mined again. */
+/** Reopens the claim after a reorg, in case the transaction is mined again. */
 export async function reopenClaim(
   connection: Connection,
   { id, nowUnix }: { readonly id: string; readonly nowUnix: number },
@@ -179,7 +179,7 @@ export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise
   return found.map(claims.read)
 }
 
-/** Lists claims in the order of their opening. */
+/** Lists claims in the order in which they were opened. */
 export async function uncreditedClaims(
   reads: Reads,
   { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
@@ -191,7 +191,7 @@ export async function uncreditedClaims(
   return found.map(claims.read)
 }
 
-/** Claims with a credit that a reorg took and that is not credited again, the newest first. */
+/** Lists claims whose credit a reorg reversed and that are not credited again, newest first. */
 export async function reversedClaims(
   reads: Reads,
   { limit }: { readonly limit: number },
@@ -207,7 +207,7 @@ export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
 
 export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
 
-/** What a payer signed to pay for the key. */
+/** The text and signature by which a payer agreed to pay for the key. */
 export interface Proof {
   readonly message: string
   readonly signature: string
@@ -230,7 +230,7 @@ export interface Registered {
   readonly claim: Claim
 }
 
-/** A stranger's earlier post never blocks the owner: qualifying payers are added to it. */
+/** Adds a qualifying payer to an existing claim, so that a stranger's earlier post cannot block the owner. */
 export async function registerClaim(ctx: Context, input: CheckedClaim): Promise<Registered> {
   const nowUnix = unixNow(ctx.clock)
   return ctx.accounts.write(async (connection) => {
@@ -257,7 +257,7 @@ async function revisit(
   const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
   const isNewOwner = !before.byOwner && input.payerAddress === input.owner
   const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
-  // Strangers may add payers, but only the owner changes and prolongs what is shown.
+  // Anyone may add payers, but only the owner changes the record that is shown, or extends it.
   const isShownByAll = before.trust !== 'owner'
   const renews = (isPast && (isOwners || isShownByAll)) || (isNewPayer && before.wasCredited)
   const shows = isOwners || (isNewOwner && isShownByAll)
@@ -282,13 +282,13 @@ async function storeProof(
   return insertProof(connection, { ...input.proof, claimId: claim.id, payerAddress })
 }
 
-/** Claims without money, since anyone may post any hash; others stay for the audit. */
+/** Deletes claims without money, since anyone may post any hash; the audit needs the others. */
 export const RETAINED_CLAIMS: Retained = {
-  // Covers questions about last month.
+  // Enough for questions about last month.
   keepDays: 35,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {
-    // A claim reopened meanwhile stays; a locked one gets no new proofs.
+    // Locks the claims, so that they get no new proofs, and skips those reopened meanwhile.
     const locked = await connection.run(sql`
       update claims set id = id where was_credited = 0 and id in (
         select id from claims where was_credited = 0 and opened_unix <= ${beforeUnix}

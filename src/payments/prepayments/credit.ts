@@ -36,7 +36,7 @@ const credits = codecOf({
 
 export type Credit = RowOf<typeof credits>
 
-/** Hundreds of such credits stay below 2^53. */
+/** Keeps sums of hundreds of such credits below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
 interface NewCredit {
@@ -49,8 +49,8 @@ interface NewCredit {
 }
 
 /**
- * At most once while its block is on the chain. Repays debts first; what a reorg took for this
- * deposit returns to where it came from. False if already credited.
+ * Credits a deposit at most once while its block is on the chain. Repays debts first; what a reorg reversed for this
+ * deposit goes back to the accounts it was taken from. Returns false if already credited.
  */
 export async function creditDeposit(connection: Connection, input: NewCredit): Promise<boolean> {
   const { id, deposit, account, owner, nowUnix } = input
@@ -89,10 +89,7 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
   return created.length === 1
 }
 
-/**
- * Returns what the last reversal debited, last first, mapped to each key's newest rotation. Marks it as
- * restored, so that it returns once.
- */
+/** Returns what the last reversal debited, last first, by each key's newest rotation. Marks it as restored, so that it returns only once. */
 async function takenByReorg(
   connection: Connection,
   { deposit, owner }: { readonly deposit: Deposit; readonly owner: Address },
@@ -127,7 +124,8 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
 }
 
 /**
- * Debits the credited account, then the wallet's keys, since the money may have moved. The rest becomes a debt. False if already reversed.
+ * Debits the credited account, then the wallet's keys, since the money may have moved; the rest becomes a debt.
+ * Returns false if already reversed.
  */
 export async function reverseCredit(
   connection: Connection,
@@ -171,7 +169,7 @@ async function accountsOf(connection: Connection, credit: Credit): Promise<strin
   return [...new Set([credit.account, ...holding.sort()])]
 }
 
-/** Locks balances in the order of `post`, to avoid deadlocks. */
+/** Locks balances in the order that `post` uses, to avoid deadlocks. */
 async function lockBalances(
   connection: Connection,
   accounts: readonly string[],
@@ -182,7 +180,7 @@ async function lockBalances(
   return locked
 }
 
-/** Reads reversed credits too. */
+/** Includes reversed credits. */
 export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
@@ -203,7 +201,7 @@ export async function unsettledCredits(reads: Reads, chainId: number): Promise<C
   return found.map(credits.read)
 }
 
-/** Their blocks are old enough to stay. */
+/** Marks credits whose blocks are old enough to be permanent. */
 export async function settleCredits(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
 }
@@ -228,7 +226,7 @@ export async function readReceivables(
   }))
 }
 
-/** Names the transaction too, because some chains number logs within it. */
+/** Includes the transaction, because some chains number logs within it. */
 export function logName(
   log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
 ): string {

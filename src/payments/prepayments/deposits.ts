@@ -18,7 +18,7 @@ import {
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Reads } from './claim.ts'
 
-/** In the accounts, since money must be found whatever becomes of the register. */
+/** Part of the accounts, because deposits must be found whatever becomes of the register. */
 export const depositsTables: Tables = `
     create table deposits (
       chain_id bigint not null,
@@ -51,14 +51,14 @@ export const depositsTables: Tables = `
       reread_number bigint not null
     )`
 
-/** How far the transfers to `payTo` are read. */
+/** How far transfers to `payTo` have been read. */
 export interface DepositScan extends BlockRef {
   readonly timestamp: number
   readonly finalizedNumber: number
   readonly rereadNumber: number
 }
 
-/** Transfers of the asset to any address of `payTo`. */
+/** Matches transfers of the asset to any address of `payTo`. */
 export function depositFilter(payment: Pick<Payment, 'asset' | 'payTo'>): LogFilter {
   return {
     addresses: [payment.asset],
@@ -73,13 +73,13 @@ export function toTopic(address: Address): Hash {
 
 const ADDRESS_TOPIC = ZERO_ADDRESS.slice(0, 26)
 
-/** Deposits of logs that match the filter, in chain order: empty and malformed transfers are left out. */
+/** Converts matching logs to deposits in chain order, without empty and malformed transfers. */
 export function toDeposits(logs: readonly Log[], proven: boolean): Deposit[] {
   const positions = new Map<Hash, number>()
   return logs.flatMap((log) => {
     const [, sender, recipient, ...more] = log.topics
     if (!sender?.startsWith(ADDRESS_TOPIC) || !recipient?.startsWith(ADDRESS_TOPIC)) return []
-    // Anyone can emit an empty transfer in another's name.
+    // Skips empty transfers, which anyone can emit in another's name.
     if (more.length > 0 || log.data.length !== 66 || BigInt(log.data) === 0n) return []
     const positionInTx = positions.get(log.txHash) ?? 0
     positions.set(log.txHash, positionInTx + 1)
@@ -101,7 +101,7 @@ export function toDeposits(logs: readonly Log[], proven: boolean): Deposit[] {
   })
 }
 
-/** One that is stored in the same block stays as it is; after a reorg, the new block counts. */
+/** Keeps a deposit already stored in the same block; after a reorg, the new block counts. */
 export async function storeDeposits(
   connection: Connection,
   deposits: readonly Deposit[],
@@ -132,7 +132,7 @@ export async function storeDeposits(
       where deposits.block_hash <> excluded.block_hash`)
 }
 
-/** Undefined before the first scan for this asset and `payTo`. */
+/** Returns undefined before the first scan for this asset and `payTo`. */
 export async function readScan(reads: Reads, payment: Payment): Promise<DepositScan | undefined> {
   const [row] = await reads.run(sql`
     select number, hash, timestamp_unix, finalized_number, reread_number from deposit_scans
@@ -164,12 +164,12 @@ export async function writeScan(
       reread_number = excluded.reread_number`)
 }
 
-/** A scan for another asset or other addresses begins anew. */
+/** A scan for another asset or other addresses starts over. */
 function filterName({ asset, payTo, chain }: Payment): string {
   return [chain.startBlock, asset, ...payTo.map(({ address }) => address).sort()].join(' ')
 }
 
-/** Final blocks are read again in steps of at least so many. */
+/** Minimum blocks per step when final blocks are read again. */
 export const REREAD_BLOCKS = 64
 
 /** Whether history is read up to the newest final blocks. */
@@ -177,7 +177,7 @@ export function isComplete({ finalizedNumber, rereadNumber }: DepositScan): bool
   return finalizedNumber - rereadNumber < REREAD_BLOCKS
 }
 
-/** Call inside a snapshot only. Undefined without payments, or before the first scan. */
+/** Call inside a snapshot only. Returns undefined without payments, or before the first scan. */
 export async function readDeposits(
   reads: Reads,
   payment: Payment | null,
@@ -199,7 +199,7 @@ async function selectDeposits(
   selection: DepositQuery,
 ): Promise<readonly Deposit[]> {
   if ('sinceBlock' in selection)
-    // Anyone can send dust.
+    // Reads only claimed deposits, because anyone can send dust.
     return runSelection(
       reads,
       chainId,
@@ -243,7 +243,7 @@ function toDeposit(row: Row): Deposit {
   }
 }
 
-/** Deposits as they are stored for a block, proven or not. */
+/** Returns a block's stored deposits, proven or not. */
 export function depositsInBlock(
   reads: Reads,
   { chainId, hash }: { readonly chainId: number; readonly hash: Hash },
@@ -251,7 +251,7 @@ export function depositsInBlock(
   return runSelection(reads, chainId, sql`block_hash = ${hash}`)
 }
 
-/** Deposits with a failed proof and the newest reason; undefined if none. */
+/** Returns the number of deposits with a failed proof and the newest reason; undefined if none. */
 export async function readUnproven(
   reads: Reads,
   chainId: number,

@@ -11,7 +11,7 @@ import { readDeposits } from './deposits.ts'
 export interface Evidence {
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>
-  /** Live ones of the transaction. */
+  /** Live credits of the transaction. */
   readonly credits: readonly Credit[]
   readonly headNumber: number
   readonly requiredConfirmations: number
@@ -34,10 +34,7 @@ export type Verdict =
       readonly confirmations: number
     }
 
-/**
- * The chain decides, not the claim: the sender must own the key or have signed, and the deposit
- * must not be credited yet.
- */
+/** Judges by the chain, not by the claim: the sender must own the key or have signed, and the deposit must not be credited yet. */
 export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const [first] = evidence.deposits
   if (first === undefined) return { kind: 'wait', status: 'pending', confirmations: 0 }
@@ -45,10 +42,10 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   const confirmations = Math.min(depth, evidence.requiredConfirmations)
   if (depth < evidence.requiredConfirmations)
     return { kind: 'wait', status: 'confirming', confirmations }
-  // Wait for the other block's reversal, or the money would count twice.
+  // Waits for the other block's reversal, or the money would count twice.
   if (evidence.credits.some(({ blockHash }) => blockHash !== first.blockHash))
     return { kind: 'wait', status: 'confirming', confirmations }
-  // An unproven log may be made up: neither credit nor reject.
+  // An unproven log may be made up, so neither credit nor reject.
   if (evidence.deposits.some((deposit) => !deposit.proven))
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
@@ -62,13 +59,13 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
   return { kind: 'credit', deposits, confirmations }
 }
 
-/** Whether a credit is of this deposit: by its log, else by its position, which an edit of `payTo` can shift. */
+/** Whether a credit belongs to this deposit: by log, else by position, which an edit of `payTo` can shift. */
 export function isOf(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx
 }
 
-/** `payerAddress` alone proves nothing. */
+/** A `payerAddress` without a signature proves nothing. */
 function qualifies(claim: Claim, evidence: Evidence, { from }: Deposit): boolean {
   return evidence.provenPayers.has(from) || (claim.byOwner && from === claim.owner)
 }
@@ -82,7 +79,7 @@ export type ClaimStatus =
   | 'expired'
   | 'reversed'
 
-/** What became of a claim, as its credits and the chain show it now. */
+/** A claim's status, derived from its credits and the chain. */
 export interface ClaimState {
   readonly status: ClaimStatus
   readonly confirmations: number
@@ -92,7 +89,7 @@ export interface ClaimState {
 }
 
 interface Facts {
-  /** The credits of its transaction, reversed ones too. */
+  /** Credits of the transaction, including reversed ones. */
   readonly credits: readonly Credit[]
   readonly provenPayers: ReadonlySet<Address>
   /** Undefined before the chain is first read. */
@@ -145,7 +142,7 @@ function verified(own: readonly Credit[], confirmations: number): ClaimState {
   }
 }
 
-/** The chain's time counts too, so that claims do not expire while the chain is not read. */
+/** Also uses the chain's time, so that claims do not expire while the chain is not read. */
 function unseen(claim: Claim, { known, nowUnix }: Facts): ClaimStatus {
   if (claim.wasCredited) return 'reversed'
   if (known === undefined || !known.isComplete) return 'pending'

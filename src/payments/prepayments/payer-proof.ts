@@ -21,7 +21,7 @@ interface Posted {
   readonly signature: string
 }
 
-/** Empty where the contract's owners approved the text on the chain; at most about thirty owners. */
+/** Empty if the contract's owners approved the text on chain. The maximum fits about thirty owners. */
 const BYTES = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 
 /** Accepts a proof that the payer's key signed, or else the payer's contract. */
@@ -43,7 +43,7 @@ export async function checkProof(
   return checkByContract(ctx, { posted, refused }, asker)
 }
 
-/** Nodes are asked only about a deposit of the payer that is read and not yet claimed. */
+/** Asks nodes only about a deposit of the payer that is read and not yet claimed. */
 async function checkByContract(
   ctx: Context,
   { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },
@@ -89,13 +89,13 @@ async function waitsForProof(
   )
 }
 
-/** An owner of a Safe takes some 7,000. */
+/** A Safe uses about 7,000 per owner. */
 const GAS = 500_000n
 
 const ASKINGS_AT_ONCE = 4
 const ASKINGS_PER_MINUTE = 20
 
-/** An asking ends after this; the first node has half, so that the others are asked if it is silent. */
+/** Total time limit; the first node gets half, so that others can be asked if it is silent. */
 const WAIT_MS = 3_000
 const FIRST_WAIT_MS = 1_500
 
@@ -112,11 +112,11 @@ export interface Asker {
 
 type Voice = WalletAnswer | 'silent'
 
-/** Asks contract wallets whether they signed (ERC-1271), with one limit for all callers. */
+/** Asks contract wallets whether they signed (ERC-1271), under one limit for all callers. */
 export class ContractProofs {
   readonly #nodes: readonly WalletNode[]
   readonly #clock: Clock
-  /** Counts unsigned proofs by client address, so that one client cannot use up the limit of all. */
+  /** Counts failed proofs by client address, so that one client cannot use up everyone's limit. */
   readonly #guard: FailureGuard
   #underWay = 0
   #startedMs: number[] = []
@@ -127,7 +127,7 @@ export class ContractProofs {
     this.#guard = guard
   }
 
-  /** The answer on which the nodes agree. Their word decides which key the money goes to. */
+  /** Returns the answer on which the nodes agree, because it decides which key gets the money. */
   async ask(
     asked: ProofRequest,
     { addressBucket, signal }: Asker,
@@ -151,7 +151,7 @@ export class ContractProofs {
   }
 }
 
-/** Without a contract at the first node, one more is asked: the first may be a block behind. */
+/** Asks a second node if the first has no contract, because the first may be a block behind. */
 async function hear(
   [first, ...others]: readonly WalletNode[],
   { payerAddress: wallet, message, signature }: ProofRequest,

@@ -34,7 +34,7 @@ const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   reversed: 'reverted_by_reorg',
 }
 
-/** Each has a page at /problems/{message}. */
+/** Each message has a page at /problems/{message}. */
 export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
 
 const oneOf = (values: readonly string[], options = {}) =>
@@ -43,7 +43,7 @@ const oneOf = (values: readonly string[], options = {}) =>
     options,
   )
 
-/** Without balances, so anyone may read it. */
+/** Has no balances, so anyone may read it. */
 const PrepaymentRecord = named('Prepayment', {
   id: Type.String({ format: 'uuid' }),
   txHash: Type.String(),
@@ -314,12 +314,12 @@ async function wakeOrSleep(ctx: Context, leftMs: number, signal: AbortSignal): P
   stop()
 }
 
-/** A block can take long; a credit of another process is then seen after this. */
+/** Polls after which requests wake without a new block, because another process may have credited. */
 const BEATS_MAX = 5
 
 const POLL_MS = 1_000
 
-/** Notifies those who wait for a prepayment of every block, and of every credit of this process. */
+/** Wakes waiting requests at every block, and at every credit of this process. */
 class Notifier {
   readonly #waiting = new Set<() => void>()
   readonly #ctx: Context
@@ -343,7 +343,7 @@ class Notifier {
     for (const listener of this.#waiting) listener()
   }
 
-  /** One look a second, whatever the number of those who wait. */
+  /** Polls once a second, however many requests wait. */
   async #watch(): Promise<void> {
     if (this.#isWatching) return
     this.#isWatching = true
@@ -363,7 +363,7 @@ class Notifier {
     }
   }
 
-  /** Whoever needs an answer of a store that is down reports it. */
+  /** Swallows failures: a request that needs the store reports them itself. */
   async #readHead(): Promise<number | undefined> {
     try {
       const reads = { run: this.#ctx.accounts.read }

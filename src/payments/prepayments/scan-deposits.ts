@@ -23,7 +23,7 @@ import {
   writeScan,
 } from './deposits.ts'
 
-/** Payers wait for the head, so history is read a little at a time. */
+/** Reads history in short steps, because payers wait for the head. */
 const REREAD_MS_MAX = 5_000
 
 export const paymentSourceOf = oncePerContext((ctx) => {
@@ -32,8 +32,8 @@ export const paymentSourceOf = oncePerContext((ctx) => {
 })
 
 /**
- * One pass: reads the new blocks at the head for transfers to `payTo`, proves blocks that have any, then reads a
- * part of what became final. Independent of the index, so that money is found while a register is built.
+ * Reads new blocks at the head for transfers to `payTo`, proves those that have any, then reads some of what became
+ * final. Independent of the index, so that deposits are found while a register is built.
  */
 export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<void> {
   const source = paymentSourceOf(ctx)
@@ -53,13 +53,13 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
 
 const LAG_BLOCKS_MAX = 64
 
-/** A node that is a little behind is left alone; one far behind fails, as it may be another chain. */
+/** Ignores a node that is slightly behind; one far behind fails, as it may serve another chain. */
 function isLagging(head: BlockRef, scan: BlockRef): boolean {
   const behind = scan.number - head.number
   return behind > 0 && behind < LAG_BLOCKS_MAX
 }
 
-/** Near the head, where new payments arrive first; older ones are read with the final blocks. */
+/** Starts near the head, where new payments arrive; older blocks are read with the final ones. */
 async function beginScan(ctx: Context, finalized: number): Promise<DepositScan | undefined> {
   const payment = paymentOf(ctx)
   const rereadNumber = payment.chain.startBlock - 1
@@ -74,7 +74,7 @@ async function beginScan(ctx: Context, finalized: number): Promise<DepositScan |
   return scan
 }
 
-/** After a pause, what became final meanwhile is read in parts with the other final blocks. */
+/** After a pause, reads the blocks that became final meanwhile in steps, like other final blocks. */
 async function skipFinal(
   source: ChainSource,
   scan: DepositScan,
@@ -86,12 +86,12 @@ async function skipFinal(
   return { ...scan, ...header }
 }
 
-/** After a reorg, everything that is not final is read again. */
+/** Reads everything that is not final again after a reorg. */
 async function rewind(ctx: Context, scan: DepositScan, finalized: number): Promise<void> {
   const payment = paymentOf(ctx)
   const { finalizedNumber } = scan
   if (scan.number <= finalizedNumber) {
-    // A node called a block final that was not.
+    // A node called a block final that was not, so start over.
     await beginScan(ctx, finalized)
     return
   }
@@ -118,7 +118,7 @@ async function readHead(
     logs.push(...part.logs)
     end = part.end
   }
-  // The chain moved meanwhile, or nodes disagree: the next pass reads it again.
+  // The chain moved meanwhile, or nodes disagree: the next poll reads it again.
   if (end?.hash !== head.hash) return
   await ctx.accounts.write(async (tx) => {
     await storeDeposits(tx, toDeposits(logs, false))
@@ -126,7 +126,7 @@ async function readHead(
   })
 }
 
-/** A node may leave out logs of its newest blocks; here history is read too. */
+/** Reads final blocks again, because a node may leave out logs of its newest blocks; also reads history. */
 async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
   const payment = paymentOf(ctx)
   const scan = await readScan({ run: ctx.accounts.read }, payment)
@@ -138,7 +138,7 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
     signal,
   })) {
     await ctx.accounts.write(async (tx) => {
-      // Proven again, now that the block stays: a node may have been on another branch.
+      // Proves the block again now that it is final: the node may have been on another branch.
       await tx.run(sql`
         update deposits set proven = 0
         where chain_id = ${payment.chain.id} and block_number between ${from} and ${to}`)
@@ -160,10 +160,10 @@ async function* historyOf(
   }
 }
 
-/** Bounded, because history may have thousands of blocks with deposits. */
+/** Bounds a pass, because history may have thousands of blocks with deposits. */
 const BLOCKS_PER_PASS = 16
 
-/** Each may download a megabyte. */
+/** Each proof may download a megabyte. */
 const AT_ONCE = 4
 
 const TRY_AGAIN_SECONDS = 10
@@ -180,7 +180,7 @@ async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): 
   }
 }
 
-/** Never tried ones first, the newest of them before all, then those that wait the longest. */
+/** Blocks never tried come first, newest first; then those that have waited longest. */
 async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
   const { chain } = paymentOf(ctx)
   const nowUnix = unixNow(ctx.clock)
@@ -201,7 +201,7 @@ async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): P
   const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
   try {
     const header = await paymentSourceOf(ctx).header(block.number)
-    // What is final is taken from the block that stands there, once it is proven.
+    // If final, takes the deposits of the block that stands there now, once it is proven.
     if (header === undefined || (header.hash !== block.hash && block.number > final))
       throw new RpcError(
         `block ${block.number} is ${header?.hash ?? 'not known'}, not ${block.hash}`,
@@ -225,7 +225,7 @@ async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): P
 
 const REASON_MAX = 500
 
-/** Replaces the block's deposits by those of its receipts. */
+/** Replaces the block's deposits by those in its receipts. */
 async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
   const { chain } = paymentOf(ctx)
   const filter = depositFilter(paymentOf(ctx))
@@ -256,8 +256,8 @@ function namesOf(deposits: readonly Deposit[]): string {
 }
 
 /**
- * From a header that hashes to it. Undefined while unknown: only a different hash proves that a block left the
- * chain; a missing log does not.
+ * Reads the hash from a header that hashes to it. Undefined while unknown: only a different hash proves that a block
+ * left the chain; a missing log does not.
  */
 export async function blockHashAt(ctx: Context, number: number): Promise<Hash | undefined> {
   const source = paymentSourceOf(ctx)

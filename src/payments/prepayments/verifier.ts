@@ -42,24 +42,24 @@ export interface Settled {
 }
 
 interface Pass {
-  /** Its accounts are the leader's. */
+  /** Writes to its accounts fail once another process leads. */
   readonly ctx: Context
   readonly failures: unknown[]
 }
 
 const CLAIMS_PER_PASS_MAX = 500
 
-/** Over an hour on Base, where blocks are final after 20 minutes. */
+/** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
 const memoryOf = oncePerContext(() => ({
-  /** Where the next turn through old claims begins: history may show a deposit late. */
+  /** Next position in the old claims, which are checked in turns because a deposit may be found late. */
   place: FIRST_PLACE as ClaimPlace,
-  /** When a credit without its log was looked at, by its id. */
+  /** When each credit without a log was last checked, by its id. */
   lookedAtMs: new Map<string, number>(),
 }))
 
-/** One pass: credits whose block left the chain are reversed, deposits without a credit are credited. */
+/** Reverses credits whose block left the chain, and credits deposits that have none. */
 export async function verifyPayments(ctx: Context): Promise<Settled> {
   const pass: Pass = { ctx, failures: [] }
   const claims = await nextClaims(ctx)
@@ -85,7 +85,7 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   return { credited, reversed }
 }
 
-/** Those that a reorg took the credit of, and in turns those that were never credited. */
+/** Returns claims whose credit a reorg reversed, and, in turns, claims never credited. */
 async function nextClaims(ctx: Context): Promise<readonly Claim[]> {
   const reads = { run: ctx.accounts.read }
   const limit = CLAIMS_PER_PASS_MAX
@@ -95,7 +95,7 @@ async function nextClaims(ctx: Context): Promise<readonly Claim[]> {
   return [...(await reversedClaims(reads, { limit })), ...others]
 }
 
-/** A failure does not stop the others; a lost lead does. */
+/** Records a failure and goes on, unless the lead was lost. */
 async function attempt<T>({ failures }: Pass, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -108,7 +108,7 @@ async function attempt<T>({ failures }: Pass, work: () => Promise<T>): Promise<T
 
 const SETTLED_MAX = 500
 
-/** Reverses credits without their log if their block left the chain. Those that are deep and stand are settled. */
+/** Reverses credits without their log if their block left the chain; marks deep ones as settled. */
 async function reverseLost(
   pass: Pass,
   credits: readonly Credit[],
@@ -135,10 +135,10 @@ async function reverseLost(
 
 const BLOCKS_PER_PASS_MAX = 20
 
-/** Delay before a credit without its log is looked at again: its block stands without it, or is unknown. */
+/** Delay before a credit without its log is checked again. */
 const LOOK_AGAIN_MS = 60_000
 
-/** The longest unseen first. Stops at the first unknown block: unreachable nodes time out slowly. */
+/** Checks those first that have waited longest. Stops at the first unknown block, because unreachable nodes time out slowly. */
 async function judgeMissing(
   ctx: Context,
   missing: readonly Credit[],
@@ -173,7 +173,7 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   })
 }
 
-/** All claims of a transaction are judged together. */
+/** Judges all claims of a transaction together. */
 async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<number> {
   const reads = { run: pass.ctx.accounts.read }
   const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
@@ -211,7 +211,7 @@ interface Case {
   readonly headNumber: number
 }
 
-/** The claim that was credited before a reorg comes first, then the owner's, a signed payer's, the oldest. */
+/** Orders by: credited before a reorg, then the owner's, a signed payer's, the oldest. */
 function inOrder(a: Case, b: Case): number {
   return (
     rankOf(a) - rankOf(b) ||
@@ -228,13 +228,13 @@ function rankOf({ claim, deposits, provenPayers }: Case): number {
 
 async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolean> {
   const evidence = { ...found, requiredConfirmations: paymentOf(ctx).confirmations }
-  // Waiting for a block needs no transaction.
+  // A claim that still waits for blocks needs no transaction.
   if (judgeClaim(claim, { ...evidence, credits: [] }).kind !== 'credit') return false
   const [first] = found.deposits
   if (first === undefined || (await blockHashAt(ctx, first.blockNumber)) !== first.blockHash)
     return false
   return ctx.accounts.write(async (tx) => {
-    // Payers may have been added before the lock.
+    // Reads the claim again, because payers may have been added before the lock.
     const locked = (await lockClaimById(tx, claim.id)) ?? claim
     const proven = await readProvenPayers(tx, [claim.id])
     const provenPayers = proven.get(claim.id) ?? new Set()
@@ -245,7 +245,7 @@ async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolea
   })
 }
 
-/** A rotated key is credited through its successor. */
+/** Credits the successor if the key was rotated. */
 async function credit(
   tx: Connection,
   input: {

@@ -4,7 +4,7 @@ import type { Context } from '#context.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { listingOf, networkOf } from './offer.ts'
 
-/** Uses any x402 facilitator, by its HTTP interface. */
+/** Settles with any x402 facilitator over its HTTP interface. */
 export function httpFacilitator(
   ctx: Context,
   { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
@@ -33,7 +33,7 @@ export function httpFacilitator(
   }
 }
 
-/** Lines of `Name: value`. */
+/** Parses lines of `Name: value`. */
 export function parseHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return Object.fromEntries(
@@ -45,7 +45,7 @@ export function parseHeaders(text: string): Record<string, string> {
   )
 }
 
-/** Settlements include the wait for a block. The chain shows what an answer that comes later says. */
+/** Settling includes the wait for a block. If the answer comes later, the chain shows the result. */
 const TIMEOUT_MS = 15_000
 
 const BODY_BYTES_MAX = 65_536
@@ -60,8 +60,8 @@ interface Input {
 }
 
 /**
- * The three calls of a facilitator (x402 v2, section 7). Unlike the library's client it follows no
- * redirect with a key and a signed payment, reads no endless body, and shows no key in an error.
+ * Calls a facilitator (x402 v2, section 7). Unlike the library's client it follows no redirect with a key and a
+ * signed payment, bounds answers, and shows no key in errors.
  */
 export function facilitatorClient(input: Input) {
   const ofPayment = (payload: object, paymentRequirements: { readonly network: Network }) => ({
@@ -85,7 +85,7 @@ export function facilitatorClient(input: Input) {
         errorReason: String(errorReason).slice(0, EXCERPT_LENGTH),
       }
     },
-    /** Kinds of payments that it settles. */
+    /** Returns the kinds of payments that it settles. */
     async supported(): Promise<readonly JsonObject[]> {
       const { kinds } = await ask(input, 'supported')
       return Array.isArray(kinds) ? kinds.filter(isObject) : []
@@ -115,7 +115,7 @@ async function ask(
     if (!isObject(answer)) throw new Error('the answer is not a JSON object')
     return answer
   } catch (error) {
-    // Without its cause, which may show the headers.
+    // Has no cause, which could show the headers.
     throw new Error(`the facilitator's /${path} failed: ${masked(messageOf(error), keys)}`)
   }
 }
@@ -136,10 +136,10 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }
 
-/** Shorter words would mask ordinary text. */
+/** Masking shorter words would hide ordinary text. */
 const SECRET_LENGTH_MIN = 8
 
-/** Masks parts of a header too, because services repeat a token without its `Bearer`. */
+/** Also masks parts of a header, because services repeat a token without its `Bearer`. */
 function masked(text: string, keys: Readonly<Record<string, string>>): string {
   const secrets = Object.values(keys)
     .flatMap((value) => [value, ...value.split(/\s+/)])

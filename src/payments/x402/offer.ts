@@ -31,14 +31,14 @@ export const PaymentRequiredBody = Type.Object(
   { title: 'PaymentRequired', additionalProperties: false },
 )
 
-/** How payments are taken; for code that runs only where they are. */
+/** Returns the payment settings; call it only where payments are configured. */
 export function paymentOf({ ecosystem }: Pick<Context, 'ecosystem'>): Payment {
   const { payment } = ecosystem
   assert(payment !== null, 'the ecosystem file has no payment')
   return payment
 }
 
-/** The 402 body that the API contract specifies. */
+/** Builds the 402 body that the API contract specifies. */
 export function paymentRequiredBody(
   ctx: Pick<Context, 'ecosystem' | 'clock'>,
   caller: Pick<Caller, 'kind' | 'dailyQuota'>,
@@ -87,7 +87,7 @@ function describeWays(
   return [used, ...ways, ...(settles ? [atOnce] : [])].join(' ')
 }
 
-/** Which wallets can mint a key; null where none can. */
+/** Says which wallets can mint a key; null if none can. */
 export function describeMinter({ gate, primary, secondary }: Ecosystem): string | null {
   if (gate === null) return null
   if (gate === 'open') return 'any wallet'
@@ -95,7 +95,7 @@ export function describeMinter({ gate, primary, secondary }: Ecosystem): string 
   return `a wallet that holds ${toUsd(gate.minimum)} USD of ${symbols.join(' and ')} on ${gate.chain.name}`
 }
 
-/** The wallet to pay today; payments to older ones still count. */
+/** Returns today's receiving wallet; payments to earlier ones still count. */
 export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
   const today = toDate(unixNow(ctx.clock))
   const listed = paymentOf(ctx).payTo
@@ -104,26 +104,23 @@ export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
   return current.address
 }
 
-/** Allows for clock differences and slow blocks. */
+/** Allows for clock skew and slow blocks. */
 const OFFER_SECONDS = 300
 
 interface OfferInput {
-  /** Ascending: clients take the first within their limit. */
+  /** Ascending, because clients take the first one within their limit. */
   readonly amounts: readonly MicroUsd[]
   readonly resourceUrl: string
   readonly error?: PaymentFault | undefined
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** Micro-USD, within the default spending limit of stock clients. */
+/** In micro-USD; within the default spending limit of stock clients. */
 export const OFFERS = [100_000n, 1_000_000n] as const
 
 type Offering = Pick<Context, 'ecosystem' | 'clock'>
 
-/**
- * Returns an x402 v2 PaymentRequired in base64. Clients decode it before the body, so it must be
- * well-formed.
- */
+/** Builds an x402 v2 PaymentRequired in base64. Clients decode it before the body, so it must be well-formed. */
 export function paymentRequiredHeader(ctx: Offering, input: OfferInput): string {
   return toBase64(paymentRequired(ctx, input))
 }
@@ -148,7 +145,7 @@ function errorText(fault: PaymentFault | undefined): string {
   return fault === undefined ? 'payment_required' : `${fault}: ${FAULTS[fault]}`
 }
 
-/** Returns an x402 v2 PaymentRequirements: one of our offers, and what a facilitator settles. */
+/** Builds x402 v2 PaymentRequirements, for our offers and for the facilitator. */
 export function requirementsOf(
   payment: Payment,
   { value, to }: { readonly value: MicroUsd; readonly to: Address },
@@ -160,7 +157,7 @@ export function requirementsOf(
     asset: showAddress(payment.asset),
     payTo: showAddress(to),
     maxTimeoutSeconds: OFFER_SECONDS,
-    // Clients pay before they are served. Some look the type up elsewhere if it is missing.
+    // Clients pay before they are served. Some look `primaryType` up elsewhere if it is missing.
     extra: {
       ...payment.domain,
       paymentFlow: 'upfront',
@@ -180,10 +177,10 @@ function usd(amount: MicroUsd): string {
   return formatDecimal(amount, 6)
 }
 
-/** Proxies limit headers to 4 KB by default; the others need about 1 KB. */
+/** Proxies limit headers to 4 KB by default, and our other headers take about 1 KB. */
 export const OFFER_LENGTH_MAX = 2_800
 
-/** Drops the query if the header is too long. */
+/** Leaves out the query if the header would be too long. */
 export function callOfferHeader(
   ctx: Offering,
   { target, error }: { readonly target: string; readonly error: PaymentFault | undefined },
@@ -248,7 +245,8 @@ export function topupOfferBody(ctx: Offering, input: OfferInput) {
 export const TOPUP_PATH = '/api/sessions/topup'
 
 /**
- * The x402 extension by which directories learn how to call a resource (Bazaar). Only the top-up has it: unpaid, it always answers 402, which their probes expect.
+ * The x402 extension by which directories learn how to call a resource (Bazaar). Only the top-up has it, because it
+ * always answers 402 when unpaid, as their probes expect.
  */
 export const DISCOVERY = {
   bazaar: {
@@ -278,7 +276,7 @@ export const DISCOVERY = {
   },
 } as const
 
-/** What a facilitator's list of services (Bazaar) shows: the offer of the top-up, with our name. */
+/** Builds the entry that a facilitator's directory (Bazaar) shows: the top-up's offer, with our name. */
 export function listingOf(ctx: Offering) {
   const { service } = ctx.ecosystem
   const { resource, accepts, extensions } = paymentRequired(ctx, {
@@ -297,7 +295,7 @@ export interface PaymentResponse {
   readonly errorReason?: PaymentFault | 'settlement_pending' | undefined
 }
 
-/** Returns a SettleResponse; its header depends on the version. */
+/** Encodes a SettleResponse; the header's name depends on the version. */
 export function paymentResponseHeaders(
   ctx: Pick<Context, 'ecosystem'>,
   { payload, transaction, errorReason }: PaymentResponse,
@@ -325,10 +323,7 @@ export function toBase64(value: unknown): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
 }
 
-/**
- * Why a payment is answered with 402, in words. Codes of the x402 specification or of its reference
- * implementation where they have one.
- */
+/** Reasons for answering a payment with 402. Uses codes of the x402 specification or its reference implementation where they exist. */
 export const FAULTS = {
   invalid_payload: 'the header is not one x402 payment in base64 JSON',
   invalid_x402_version: 'x402Version must be 2 in PAYMENT-SIGNATURE and 1 in X-PAYMENT',

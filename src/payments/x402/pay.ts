@@ -19,18 +19,18 @@ import { type Settling, settlingOf, settlingSettingOf } from './settling.ts'
 
 type Ending = Refusal | PaymentRequired
 
-/** What became of a call's payment; the headers go on the answer that follows. */
+/** The outcome of a call's payment; `headers` go on the answer. */
 export type Paid =
   | {
       readonly kind: 'admission'
       readonly admission: Admission
       readonly headers: Headers
     }
-  /** The balance was raised, and the call is to be charged to it. */
+  /** The balance was raised; charge the call to it. */
   | { readonly kind: 'balance'; readonly headers: Headers }
   | { readonly kind: 'unpaid'; readonly ending: Ending }
 
-/** Settles the payment that a call carries; credits it and debits the call in one transaction. Else 402. */
+/** Settles the call's payment, crediting it and debiting the call in one transaction; otherwise answers 402. */
 export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
   const settling = carriesPayment(call.headers) ? await settlingOf(ctx) : undefined
   if (settling !== undefined) return payWith(ctx, settling, caller, call)
@@ -74,7 +74,7 @@ export async function payWith(
   }
 }
 
-/** Offers again, with the reason in the headers of a response too. */
+/** Repeats the offer, with the reason in the x402 response headers too. */
 export async function reject<E extends { readonly kind: string }>(
   ctx: Context,
   { fault, payload }: { readonly fault: PaymentFault; readonly payload?: PaymentPayload },
@@ -89,8 +89,8 @@ export async function reject<E extends { readonly kind: string }>(
 type Headers = Readonly<Record<string, string>>
 
 /**
- * A payment that is over buys nothing, even where the call is free; one that was credited without
- * its call serves one. Undefined where no payments are settled.
+ * Rejects a payment that was used before, even on a free call; one that was credited but never served may serve one.
+ * Returns undefined where payments are not settled.
  */
 export async function rejectUsedPayment(
   ctx: Context,
@@ -108,7 +108,7 @@ export async function rejectUsedPayment(
   return refuseUsed()
 }
 
-/** A payment that matches no offer is refused before the call causes any work. */
+/** Refuses a payment that matches no offer before the call causes any work. */
 export async function rejectUnfitPayment(
   ctx: Context,
   caller: Caller,
@@ -122,9 +122,8 @@ export async function rejectUnfitPayment(
 }
 
 /**
- * What a call that is not paid for is answered: the contract's 402, with an x402 offer in the header
- * if it can be settled; a refusal where there are no payments. While a payment of the caller is open it
- * is 503: whoever pays again pays twice.
+ * Answers an unpaid call: 402 with an x402 offer in the header if it can be settled, or a refusal if payments are not
+ * configured. While a payment of the caller is open it is 503, because paying again would pay twice.
  */
 export async function offerCall(
   ctx: Context,

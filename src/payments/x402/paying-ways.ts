@@ -7,19 +7,19 @@ import type { Payment } from '#ecosystem/ecosystem.ts'
 import { digestOf } from './payload.ts'
 import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
-/** Kind of wallets, and why the asset refuses their payments; undefined if it takes them. */
+/** A kind of wallet, and why the asset refuses its payments; undefined if it accepts them. */
 interface Way {
   readonly by: string
   readonly refusal: string | undefined
 }
 
-/** The form with bytes accepts signatures of contract wallets too (USDC 2.2); OpenZeppelin's ERC3009 has the other. */
+/** The `bytes` form also accepts contract wallets (USDC 2.2); OpenZeppelin's ERC3009 has the other. */
 const abi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
 ])
 
-/** A contract whose `isValidSignature` accepts everything. */
+/** Bytecode of a contract whose `isValidSignature` accepts everything. */
 const AGREEING_WALLET: Hash = '0x631626ba7e60e01b60005260206000f3'
 
 interface Asked {
@@ -28,7 +28,7 @@ interface Asked {
   readonly clock: Clock
 }
 
-/** Simulates a transfer of nothing from a new wallet in each form that the asset may have. */
+/** Simulates a zero transfer from a new wallet in each form that the asset may have. */
 export async function provePayingWays({ rpc, payment, clock }: Asked): Promise<readonly Way[]> {
   const account = privateKeyToAccount(generatePrivateKey())
   const from = account.address.toLowerCase() as Address
@@ -60,7 +60,7 @@ export async function provePayingWays({ rpc, payment, clock }: Asked): Promise<r
   )
 }
 
-/** What an operator must know of wallets that cannot pay by x402; empty if all can. */
+/** Returns what an operator must know about wallets that cannot pay by x402; empty if all can. */
 export async function proveWaysToPay(payment: Payment, clock: Clock): Promise<readonly string[]> {
   const ways = await provePayingWays({ rpc: openSettlingRpc(payment.chain), payment, clock })
   const left = ways.filter(({ refusal }) => refusal === undefined).map(({ by }) => by)

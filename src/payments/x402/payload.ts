@@ -13,7 +13,7 @@ import type { RequestHeaders } from '#route.ts'
 import { networkOf, type PaymentFault, paymentOf } from './offer.ts'
 import type { SettlingRpc } from './settling-rpc.ts'
 
-/** What a payer signs: one EIP-3009 transfer of exactly the offered amount. Addresses in lower case. */
+/** The EIP-3009 transfer that a payer signs, of exactly the offered amount. Addresses are in lower case. */
 export interface Authorization {
   readonly from: Address
   readonly to: Address
@@ -40,9 +40,7 @@ export interface PaymentPayload extends Signed {
     | undefined
 }
 
-/**
- * Reads `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both, or one repeated, are ambiguous and rejected.
- */
+/** Reads `PAYMENT-SIGNATURE` (v2) or `X-PAYMENT` (v1). Both at once, or a repeated one, are rejected as ambiguous. */
 export function readPayment(headers: RequestHeaders): PaymentPayload | PaymentFault {
   const [current, older] = [headers['payment-signature'], headers['x-payment']]
   if (current !== undefined && older !== undefined) return 'invalid_payload'
@@ -109,17 +107,17 @@ function parseUint(digits: string): bigint | undefined {
   return value < 2n ** 256n ? value : undefined
 }
 
-/** 2 KB. The gas for the check ends at fewer owners. */
+/** 2 KB, more owners than the gas for the check allows. */
 const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
 
-/** Writes a key's signature in its usual form, with v of 27 or 28. */
+/** Normalizes a key's signature to v of 27 or 28. */
 function parseBytes(given: string): `0x${string}` | undefined {
   const hex = given.toLowerCase()
   if (!BYTES.test(hex)) return undefined
   return parseSignature(hex) ?? (hex as `0x${string}`)
 }
 
-/** As the library's clients write it. */
+/** Writes a payload in the form of the library's clients. */
 export function writeSigned({ authorization, signature }: Signed): Record<string, unknown> {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return {
@@ -137,10 +135,10 @@ export function writeSigned({ authorization, signature }: Signed): Record<string
 
 const SECONDS_LEFT_MIN = 10n
 
-/** Ours allow five minutes. A longer authorization must be watched as long. */
+/** Our offers allow five minutes; a longer authorization would have to be watched longer. */
 const SECONDS_LEFT_MAX = 3_600n
 
-/** Compares with our own offers, never with the client's copy. Undefined if it fits; the signature is checked apart. */
+/** Compares with our own offers, never with the client's copy. Returns undefined if it fits; the signature is checked separately. */
 export function matchOffer(
   ctx: Pick<Context, 'ecosystem' | 'clock'>,
   amounts: readonly MicroUsd[],
@@ -214,10 +212,10 @@ export function isSignedByKey(digest: Hash, { authorization, signature }: Signed
 
 const KEY_SIGNATURE_LENGTH = 132
 
-/** A contract that burns more could not pay either. */
+/** A contract that uses more gas could not pay either. */
 const WALLET_GAS = 150_000n
 
-/** Undefined if the payer signed. Keys are recovered locally; contract wallets are asked (ERC-1271). */
+/** Returns undefined if the payer signed. Recovers keys locally; asks contract wallets (ERC-1271). */
 export async function checkSignature(
   rpc: Pick<SettlingRpc, 'code' | 'call'>,
   payment: Payment,

@@ -8,8 +8,8 @@ import type { Reads } from '#payments/prepayments/claim.ts'
 import type { Signed } from './payload.ts'
 
 /**
- * `open`: only the chain says what became of it. `credited`: a deposit is on a balance. `failed`:
- * none is; one is credited after all if others send the authorization before it expires.
+ * `open`: only the chain knows the outcome. `credited`: a deposit is on a balance. `failed`: no deposit is; it
+ * becomes credited if someone sends the authorization before it expires.
  */
 type PaymentStatus = 'open' | 'credited' | 'failed'
 
@@ -18,9 +18,9 @@ export interface Payee {
   readonly kind: 'key' | 'bucket'
   /** A `publicId`, or an address's bucket. */
   readonly name: string
-  /** That owns the key; null for a bucket. */
+  /** Owner of the key; null for a bucket. */
   readonly wallet: Address | null
-  /** False where somebody else pays for a key: anyone may. */
+  /** False if someone else pays for the key, which anyone may. */
   readonly isOwn: boolean
 }
 
@@ -32,41 +32,42 @@ export interface X402Payment extends Signed {
   readonly payee: Payee
   readonly status: PaymentStatus
   readonly createdUnix: number
-  /** Head when it came. Who held the signature may have sent it up to `EARLIER_BLOCKS` before. */
+  /** Head when it arrived. Anyone with the signature may have sent it up to `EARLIER_BLOCKS` before. */
   readonly fromBlock: number
-  /** A facilitator's word until the status is `credited`. */
+  /** Only a facilitator's claim until the status is `credited`. */
   readonly txHash: Hash | null
-  /** Why it failed: a `PaymentFault`, or `REVERTED` or `CLAIMED`. */
+  /** Reason of the failure: a `PaymentFault`, `REVERTED` or `CLAIMED`. */
   readonly reason: string | null
-  /** The payment's own call was answered, or its top-up. */
+  /** Whether the call or top-up that it paid for was answered. */
   readonly isServed: boolean
 }
 
-/** Our transaction failed on the chain, at our cost. */
+/** Our transaction reverted, at our cost. */
 export const REVERTED = 'reverted'
 
-/** A prepayment has the deposit. */
+/** A prepayment already has the deposit. */
 export const CLAIMED = 'claimed'
 
-/** How far before a payment came its transfer is looked for: an offer's five minutes, 150 blocks on Base. */
+/** How far before the payment its transfer is searched: an offer's five minutes are 150 blocks on Base. */
 export const EARLIER_BLOCKS = 400
 
-/** The job looks at what a request has left open for so long; requests wait ten seconds. */
+/** Age at which the job takes over an open payment; requests wait ten seconds. */
 export const OPEN_SECONDS = 15
 
 export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
   signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
   from_block, tx_hash, reason, served`
 
-/** Nodes' default of pending transactions per account. */
+/** The nodes' default limit of pending transactions per account. */
 const OPEN_MAX = 64
 
-/** One that is not sent by then takes no place among them: an authorization that was cancelled stays open. */
+/** A payment not sent by then no longer counts towards `OPEN_MAX`, because a cancelled authorization stays open. */
 const UNSENT_SECONDS = 60
 
 /**
- * `busy`: another payment by this wallet is open (its funds could back many that fail at our cost), or
- * one for the caller's own balance, or too many. `waits`: its last one reverted at our cost. Nothing is stored then.
+ * `busy`: this wallet has another open payment (its funds could back many that fail at our cost), the caller's
+ * balance has one, or too many are open. `waits`: its last payment reverted at our cost. Stores nothing in either
+ * case.
  */
 export async function reservePayment(
   connection: Connection,
@@ -93,7 +94,7 @@ export async function reservePayment(
   return 'reserved'
 }
 
-/** The lock makes its holder the only one that reserves. */
+/** Only the holder of this lock reserves payments. */
 export async function lockReservations(connection: Connection): Promise<void> {
   await connection.run(sql`
     insert into x402_facilitator (id) values (1) on conflict (id) do update set id = 1`)
@@ -151,7 +152,7 @@ function madeBy(payee: Payee, payer: Address | null): Sql {
     or payer = ${payer})`
 }
 
-/** Creation of the oldest open payment, in Unix seconds. */
+/** Returns the creation time of the oldest open payment, in Unix seconds. */
 export async function oldestOpen(reads: Reads): Promise<number | undefined> {
   const [row] = await reads.run(
     sql`select min(created_unix) as oldest from x402_intents where status = 'open'`,
@@ -159,7 +160,7 @@ export async function oldestOpen(reads: Reads): Promise<number | undefined> {
   return (row && column.integerOrNull(row, 'oldest')) ?? undefined
 }
 
-/** Payments that the job has to look at, also failed ones that others may have sent. */
+/** Returns payments that the job must check, including failed ones that someone else may have sent. */
 export async function duePayments(
   reads: Reads,
   input: { readonly nowUnix: number; readonly limit: number },
@@ -171,7 +172,7 @@ export async function duePayments(
   return found.map(toPayment)
 }
 
-/** Opens a payment again whose credit a reorg took. */
+/** Reopens a payment whose credit a reorg reversed. */
 export async function reopenPayment(
   connection: Connection,
   { creditId, nowUnix }: { readonly creditId: string; readonly nowUnix: number },
@@ -190,7 +191,7 @@ export async function setDue(
     where id = ${input.id} and status <> 'credited'`)
 }
 
-/** False if it is not open any more, or once the job looks at what a request has reserved: the job may send it. */
+/** Returns false if it is no longer open, or if the job, which may send it, has taken it over. */
 export async function failPayment(
   connection: Connection,
   input: {
@@ -208,7 +209,7 @@ export async function failPayment(
   return failed.length === 1
 }
 
-/** What a facilitator says has settled it. */
+/** Stores the transaction that a facilitator claims has settled it. */
 export async function setHint(
   connection: Connection,
   input: { readonly id: string; readonly txHash: Hash },
@@ -218,7 +219,7 @@ export async function setHint(
     where id = ${input.id} and status = 'open'`)
 }
 
-/** True for the one request that is served by the payment's credit. */
+/** Returns true for the single request that the payment's credit serves. */
 export async function takeServed(connection: Connection, id: string): Promise<boolean> {
   const taken = await connection.run(sql`
     update x402_intents set served = 1
@@ -226,7 +227,7 @@ export async function takeServed(connection: Connection, id: string): Promise<bo
   return taken.length === 1
 }
 
-/** With the credit of its transfer, or without one if a prepayment has it. */
+/** Ends a payment with the credit of its transfer, or without if a prepayment has it. */
 export async function endPayment(
   connection: Connection,
   input: {
@@ -275,9 +276,9 @@ export function toPayment(row: Row): X402Payment {
   }
 }
 
-/** Drops payments that moved nothing a day after expiry, because anyone may sign some that fail. */
+/** Drops payments that moved nothing a day after expiry, because anyone may sign payments that fail. */
 export const RETAINED_PAYMENTS: Retained = {
-  // Shown again within a day, it is answered "already used".
+  // Within this day, a repeated payment is answered "already used".
   keepDays: 1,
   atOnce: { sqlite: 500, postgres: 500 },
   async deletePage(connection, { beforeUnix, limit }) {

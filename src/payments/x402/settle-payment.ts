@@ -40,12 +40,12 @@ import { holdsEnough, judgePayment, MARGIN_SECONDS } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
 export type Settled<T> =
-  /** Without a value where it was credited before: this request is its call. */
+  /** `value` is absent if it was credited before: this request is the call it paid for. */
   | { readonly kind: 'posted'; readonly transaction: Hash; readonly value?: T }
-  /** Another payment raised the balance meanwhile, or this one did without a call. */
+  /** The balance was raised meanwhile, by another payment or by this one without a call. */
   | { readonly kind: 'balance' }
   | { readonly kind: 'rejected'; readonly reason: PaymentFault }
-  /** Used before, outcome unknown, or too many failures. */
+  /** Used before, of unknown outcome, or after too many failures. */
   | Refusal
 
 export interface ToSettle<T> {
@@ -53,19 +53,19 @@ export interface ToSettle<T> {
   readonly payee: Payee
   readonly amounts: readonly MicroUsd[]
   readonly addressBucket: string
-  /** Whether the balance that another payment raises does as well. */
+  /** Whether another payment that raises the same balance is good enough. */
   readonly isForBalance: boolean
-  /** False for a client that has left; a request that shows the payment again is then served. */
+  /** False once the client has left; a later request that shows the payment is then served. */
   isAwaited(): boolean
-  /** Posts in the transaction of the credit; undefined if there was nothing to credit. */
+  /** Posts in the credit's transaction; undefined if there was nothing to credit. */
   post(tx: Connection, credit: () => Promise<Credited | undefined>): Promise<T | undefined>
 }
 
-/** Payments that a request of this process settles, by the balance that they raise. */
+/** Payments that this process is settling, by the balance that they raise. */
 const underWay = oncePerContext(() => new Map<string, UnderWay>())
 
 interface UnderWay {
-  /** Payer and nonce of the payment. */
+  /** Payer and nonce. */
   readonly name: string
   readonly ended: Promise<Settled<unknown> | undefined>
 }
@@ -73,10 +73,7 @@ interface UnderWay {
 /** Payments since the start, by outcome. */
 export const outcomesOf = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
 
-/**
- * Settles a payment and credits it, one at a time for each balance: an agent that signed ten payments
- * for ten parallel 402s pays once for all.
- */
+/** Settles and credits payments one at a time per balance: an agent that signs ten payments for ten parallel 402s pays once for all. */
 export async function settlePayment<T>(
   ctx: Context,
   settling: Settling,
@@ -90,7 +87,7 @@ export async function settlePayment<T>(
     const outcome = await before.ended
     if (before.name === name || outcome === undefined) continue
     if (isRefusal(outcome) && outcome.code === 'settlement_pending') {
-      // The response would be of another payment.
+      // Those headers describe another payment.
       const { headers: _, ...refused } = outcome
       return refused
     }
@@ -146,7 +143,7 @@ async function settleNext<T>(
   if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
   const outcome = await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
-  // A transaction was sent that the chain does not show; it may have cost gas.
+  // We sent a transaction that the chain does not show; it may have cost gas.
   const isSent = outcome.kind === 'pending' && outcome.transaction !== null
   if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
   return outcome.kind === 'pending' ? refuseUnknown(ctx, payload, outcome.transaction) : outcome
@@ -161,14 +158,14 @@ function reject(reason: PaymentFault): Rejected {
   return { kind: 'rejected', reason }
 }
 
-/** A payment that is credited serves one request that shows it again for the same balance. */
+/** Serves a request that shows a credited payment again for the same balance, once. */
 async function settledBefore(
   ctx: Context,
   payment: X402Payment,
   { payload, payee }: Pick<ToSettle<unknown>, 'payload' | 'payee'>,
 ): Promise<Settled<never>> {
   const { id, status, reason, txHash: transaction } = payment
-  // The nonce alone is public as soon as the payment is.
+  // Compares the whole payment, because its nonce is public once it is sent.
   const isSame =
     payment.payee.kind === payee.kind &&
     payment.payee.name === payee.name &&
@@ -198,7 +195,7 @@ export function refuseUsed(): Refusal {
   )
 }
 
-/** The 503 while a payment has no known transaction, or one that the chain does not show. */
+/** Answers 503 while the payment has no transaction, or one that the chain does not show. */
 export function refuseUnknown(
   ctx: Pick<Context, 'ecosystem'>,
   payload: PaymentPayload,
@@ -211,7 +208,7 @@ export function refuseUnknown(
 /** Blocks come every two seconds. */
 const RETRY_SECONDS = 5
 
-/** Never 402, which would ask for a second payment while the first may still arrive. */
+/** Answers 503, never a 402, which would ask for a second payment while the first may still arrive. */
 export function refusePending(transaction: Hash | null): Refusal {
   return refuse(
     'settlement_pending',
@@ -222,7 +219,7 @@ export function refusePending(transaction: Hash | null): Refusal {
   )
 }
 
-/** Undefined if signed. Limited by address, because it costs milliseconds and may ask a node. */
+/** Returns undefined if signed. Limited by address, because it takes milliseconds and may ask a node. */
 async function checkSigned(
   ctx: Context,
   { rpc, payment }: Settling,
@@ -245,7 +242,7 @@ type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
 
 const POLL_MS = 500
 
-/** Has a reserved payment verified and sent, and asks the nodes until they prove the transfer. */
+/** Verifies and sends a reserved payment, then polls the nodes until they prove the transfer. */
 async function sendAndProve(
   ctx: Context,
   settling: Settling,
@@ -255,7 +252,7 @@ async function sendAndProve(
   const late = sleep(settling.waitMs).then(() => reject('settlement_unavailable'))
   const unsent = await Promise.race([verify(ctx, settling, payment), late])
   if (unsent?.kind === 'rejected') {
-    // The facilitator knows the signature, so the job looks once more after its end.
+    // The facilitator has the signature, so the job checks once more after the authorization ends.
     const dueUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
     const reservedUnix = payment.createdUnix
     const failed = { id: payment.id, reason: unsent.reason, dueUnix, reservedUnix }
@@ -285,14 +282,14 @@ async function sendAndProve(
 const ATTEMPTS_MAX = 3
 const BLOCK_MS = 2_000
 
-/** Undefined if the facilitator takes it. Nothing is sent yet. */
+/** Returns undefined if the facilitator accepts the payment. Sends nothing yet. */
 async function verify(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
 ): Promise<Paid | Rejected | Pending | undefined> {
   for (let attempt = 1; ; attempt += 1) {
-    // Once more if it did not answer: it may have closed an idle connection.
+    // Retries once without an answer: the facilitator may have closed an idle connection.
     const isValid =
       (await isValidFor(ctx, settling, payment)) ?? (await isValidFor(ctx, settling, payment))
     if (!hasTimeLeft(ctx, payment.authorization))
@@ -314,7 +311,7 @@ async function verify(
   }
 }
 
-/** Whether the facilitator takes it; undefined if it cannot say. */
+/** Whether the facilitator accepts it; undefined if it cannot say. */
 async function isValidFor(
   ctx: Context,
   settling: Settling,
@@ -329,7 +326,7 @@ async function isValidFor(
   }
 }
 
-/** Whatever a facilitator answers, the chain decides; a transaction that it names is found sooner. */
+/** Has the facilitator settle. The chain decides, whatever it answers; a transaction that it names is found sooner. */
 async function settleBy(
   ctx: Context,
   settling: Settling,
@@ -383,7 +380,8 @@ export interface Credited {
 }
 
 /**
- * Credits the deposit in the caller's transaction. It has at most one live credit, shared with prepayments. Undefined if another writer was first.
+ * Credits the deposit in the caller's transaction. A deposit has at most one live credit, shared with prepayments.
+ * Returns undefined if another writer was first.
  */
 export async function creditPayment(
   tx: Connection,
@@ -391,7 +389,7 @@ export async function creditPayment(
   input: {
     readonly payment: Pick<X402Payment, 'id'>
     readonly deposit: Deposit
-    /** With the call or top-up that it was made for. */
+    /** Whether this serves the call or top-up that it paid for. */
     readonly isServed: boolean
   },
 ): Promise<Credited | undefined> {
@@ -417,8 +415,8 @@ export async function creditPayment(
 const PAYMENTS_PER_PASS_MAX = 100
 
 /**
- * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that
- * others send after we gave up. Returns the number of payments credited.
+ * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that others send
+ * later. Returns the number of payments credited.
  */
 export async function finishPayments(ctx: Context, settling: Settling): Promise<number> {
   const nowUnix = unixNow(ctx.clock)
@@ -446,13 +444,13 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
     const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
     return credited !== undefined
   }
-  // A node that hides a use may show it later, but not forever.
+  // A node that hides a use may show it later, so wait until it is deep.
   const isOver = verdict.kind === 'over' && verdict.isDeep
   const head = await settling.rpc.header('latest')
   const isEnded = isOver || (head?.timestamp ?? 0) >= endUnix + DAY_SECONDS
   const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
   if (hasFailed) {
-    // A payer may also cancel or use its nonce while our transaction is under way.
+    // A payer may also cancel or use its nonce while our transaction is pending.
     const isOurLoss = verdict.kind === 'over' ? verdict.isOurLoss : verdict.kind === 'reverted'
     const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
     // Anyone can still send the authorization until it expires.
@@ -463,7 +461,7 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   return false
 }
 
-/** Sends an open payment that the chain does not show, unless a node knows our transaction. */
+/** Sends an open payment again if neither the chain nor a node knows our transaction. */
 export async function sendAgain(
   ctx: Context,
   settling: Settling,

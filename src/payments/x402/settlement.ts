@@ -12,11 +12,11 @@ import type { SettlingRpc } from './settling-rpc.ts'
 export interface PaidChain {
   readonly rpc: SettlingRpc
   readonly payment: Payment
-  /** Our own settling wallet; undefined where another service settles. */
+  /** Our own settling wallet; undefined if another service settles. */
   readonly wallet?: Address | undefined
 }
 
-/** First topics of the asset's logs of a payer (indexed) and its nonce (indexed). */
+/** First topic of the asset's logs that index payer and nonce. */
 const USED = getSelector(
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 )
@@ -27,10 +27,10 @@ const CANCELLED = getSelector(
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
   | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
-  /** It is not sealed, or its block left the chain. */
+  /** Not mined, or its block left the chain. */
   | { readonly kind: 'unknown' }
 
-/** The transfer must be among the block's proven logs. Throws if they cannot be proven. */
+/** Reads a transaction's settlement. The transfer must be among the block's proven logs; throws if they cannot be proven. */
 export async function readSettlement(
   chain: PaidChain,
   payment: X402Payment,
@@ -41,7 +41,7 @@ export async function readSettlement(
   const { blockNumber, blockHash, from: sender } = receipt
   const header = await chain.rpc.header(blockNumber)
   if (header === undefined || header.hash !== blockHash) return { kind: 'unknown' }
-  // Some assets return false instead of reverting: only the log proves a payment.
+  // Some assets return false instead of reverting, so only the log proves a payment.
   if (findDeposit(chain, payment, header, receipt.logs) === undefined)
     return { kind: 'unpaid', blockNumber, sender }
   const { logs } = await chain.rpc.provenBlock(header)
@@ -50,7 +50,7 @@ export async function readSettlement(
   return deposit === undefined ? { kind: 'unknown' } : { kind: 'paid', deposit }
 }
 
-/** Finds it among the logs of one transaction; positions are those of `toDeposits`. */
+/** Finds the deposit among one transaction's logs, with positions as in `toDeposits`. */
 function findDeposit(
   { payment: { chain, payTo } }: PaidChain,
   { asset, authorization }: X402Payment,
@@ -71,7 +71,7 @@ function findDeposit(
       recipients.includes(topics[2] ?? '0x') &&
       BigInt(data) > 0n,
   )
-  // It directly follows the log of its use; others of the same amount do not count.
+  // The transfer directly follows the log of the authorization's use; others of the same amount do not count.
   const positionInTx = paying.findIndex(
     ({ logIndex, topics, data }) =>
       used !== undefined &&
@@ -93,7 +93,7 @@ const authorizationState = from(
 )
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
-/** Whether it was used, by anyone, or cancelled. Throws if the node lacks block `at`. */
+/** Whether the nonce was used or cancelled, by anyone. Throws if the node lacks block `at`. */
 async function isUsed(
   { rpc }: PaidChain,
   { asset, authorization }: X402Payment,
@@ -114,31 +114,31 @@ export async function holdsEnough(
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
   /**
-   * Nothing came, and nothing can: it has expired, is cancelled or was used otherwise. Final only if deep.
-   * `isOurLoss`: our transaction reverted.
+   * No transfer came, and none can: the authorization expired, was cancelled or was used otherwise. Final only if
+   * deep. `isOurLoss`: our transaction reverted.
    */
   | { readonly kind: 'over'; readonly isDeep: boolean; readonly isOurLoss: boolean }
   /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
   | { readonly kind: 'reverted' }
-  /** It is used, and no node shows by what; or our transaction reverted in a shallow block. */
+  /** Used, but no node shows by which transaction; or our transaction reverted in a shallow block. */
   | { readonly kind: 'unclear' }
   | { readonly kind: 'open' }
 
 export const MARGIN_SECONDS = 60
 
 /**
- * Looks at the named transaction first, then at any other. Ending without money needs a deep block: a lagging
- * node must not end a payment that succeeds.
+ * Checks the named transaction first, then searches for any other. Ending without money needs a deep block, because a
+ * lagging node must not end a payment that succeeds.
  */
 export async function judgePayment(chain: PaidChain, payment: X402Payment): Promise<Verdict> {
   const { rpc, wallet } = chain
   const { txHash, authorization } = payment
   const named = txHash === null ? undefined : await readSettlement(chain, payment, txHash)
   if (named?.kind === 'paid') return named
-  // Another facilitator may send one more.
+  // Only our own revert counts: another facilitator may send a further transaction.
   const revertedAt =
     named?.kind === 'unpaid' && named.sender === wallet ? named.blockNumber : undefined
-  // Before the state, so that a use in between is not missed.
+  // Read before the state, so that a use in between is not missed.
   const head = await rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
   const isOurLoss = revertedAt !== undefined
@@ -160,10 +160,10 @@ export async function judgePayment(chain: PaidChain, payment: X402Payment): Prom
 
 const PAGE_BLOCKS = 500
 
-/** Enough for an authorization's hour: 1,800 blocks on Base, more elsewhere. */
+/** Covers an authorization's hour: 1,800 blocks on Base, more elsewhere. */
 const PAGES_MAX = 40
 
-/** Finds the transaction that used an authorization. Finding none proves nothing: the node may lag. */
+/** Searches the transaction that used an authorization. Finding none proves nothing, because the node may lag. */
 async function findUse(
   chain: PaidChain,
   payment: X402Payment,

@@ -7,13 +7,13 @@ import { openPost, type Post } from '#chain/endpoints/http-post.ts'
 import { NodeRefusal } from '#chain/node-refusal.ts'
 import { parseBytes, parseLogs } from '#chain/parse-rpc.ts'
 
-/** Throws if the node lacks block `at`, instead of using an older one. */
+/** A call at block `at`; throws if the node lacks it, instead of using an older one. */
 interface CallInput {
   readonly from?: Address
   readonly to: Address
   readonly data: Hash
   readonly gas?: bigint
-  /** Code that the simulation finds at addresses. Some nodes refuse it. */
+  /** Code to place at addresses during the simulation. Some nodes refuse it. */
   readonly codes?: Readonly<Record<Address, Hash>>
   readonly at?: number
   readonly signal?: AbortSignal | undefined
@@ -21,14 +21,14 @@ interface CallInput {
 
 export type SettlingRpc = ReturnType<typeof openSettlingRpc>
 
-/** Fails over only if a node does not answer: a refusal is an answer. */
+/** Fails over only if a node does not answer, because a refusal is an answer. */
 export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly string[] }) {
   const posts = rpcUrls.map(openPost)
   const ask = (method: string, params: readonly unknown[], signal?: AbortSignal) =>
     askInTurn(posts, { method, params }, signal)
   const source = callSource(id, (call) => askInTurn(posts, call), isRefusal)
   return {
-    /** Wei per gas; `tip` is the node's proposal. */
+    /** Prices are in wei per gas; `tip` is the node's proposal. */
     async gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }> {
       const [block, tip] = await Promise.all([
         ask('eth_getBlockByNumber', ['latest', false]),
@@ -40,7 +40,7 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
       toQuantity(await ask('eth_getBalance', [account, 'latest'])),
     transactionCount: async (account: Address, at: 'latest' | 'pending') =>
       Number(toQuantity(await ask('eth_getTransactionCount', [account, at]))),
-    /** `0x` without a contract. */
+    /** Returns `0x` if there is no contract. */
     code: async (account: Address, signal?: AbortSignal): Promise<Hash> =>
       parseBytes(await ask('eth_getCode', [account, 'latest'], signal)),
     async call({ at, gas, codes, signal, ...input }: CallInput): Promise<Hash> {
@@ -53,7 +53,7 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
     async send(raw: Hash): Promise<void> {
       await ask('eth_sendRawTransaction', [raw])
     },
-    /** Undefined while it is in no block. */
+    /** Returns undefined while the transaction is in no block. */
     async receipt(txHash: Hash) {
       const value = await ask('eth_getTransactionReceipt', [txHash])
       if (value === null) return undefined
@@ -66,14 +66,14 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
         logs: parseLogs(logs, id),
       }
     },
-    /** Sender of a transaction in a block or in the node's mempool. */
+    /** Returns the sender of a transaction in a block or in the node's mempool. */
     async senderOf(txHash: Hash): Promise<Address | undefined> {
       const value = await ask('eth_getTransactionByHash', [txHash])
       return value === null ? undefined : parseBytes(toObject(value).from)
     },
     header: source.header,
     logs: source.logsInRange,
-    /** Throws EndpointError `unproven`. Each node gives a whole proof or none. */
+    /** Throws EndpointError `unproven`. A proof comes from one node, never from parts of several. */
     async provenBlock(ref: BlockRef): Promise<ProvenBlock> {
       let last: unknown
       for (const post of posts) {
@@ -107,7 +107,7 @@ async function askInTurn(
       else throw cause === undefined ? error : new NodeRefusal(error.code, error.message, { cause })
     }
   }
-  // What was sent may have arrived.
+  // A transaction that was sent may have arrived all the same.
   throw new Error(`no node answers ${call.method}`, { cause })
 }
 

@@ -23,17 +23,17 @@ import { lockReservations } from './payment.ts'
 import type { PaidChain } from './settlement.ts'
 import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
-/** What a process settles payments with: a facilitator in this process, or a service of someone else. */
+/** What a process settles payments with: a facilitator in this process, or an external one. */
 export interface Settling extends PaidChain {
-  /** The library's interface. What it says is a hint; the chain decides. */
+  /** The library's interface. Its answers are hints; the chain decides. */
   readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
   /** Whether a payment of the smallest offer could be settled now. */
   isReady(): Promise<boolean>
-  /** How long a request waits. */
+  /** How long a request waits for settlement. */
   readonly waitMs: number
 }
 
-/** Who settles x402 payments. */
+/** Which facilitator settles x402 payments. */
 export type SettlingSetting =
   | {
       readonly kind: 'wallet'
@@ -51,7 +51,7 @@ interface SettlingFacts {
   readonly config: Pick<Config, 'settling'>
 }
 
-/** Undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
+/** Returns undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
 export function settlingSettingOf({
   ecosystem,
   config,
@@ -77,7 +77,7 @@ export function settlingSettingOf({
   return { kind: 'wallet', keyFile, gasPerDayGwei }
 }
 
-/** Clients tolerate ten seconds. */
+/** Clients wait about ten seconds. */
 const WAIT_MS = 10_000
 
 /** Undefined where payments are not settled. Rejects with ConfigError. */
@@ -94,13 +94,13 @@ export const settlingOf = oncePerContext(async (ctx): Promise<Settling | undefin
   return { ...settling, isReady: remembered(ctx, settling) }
 })
 
-/** A facilitator and a node are asked again after so long. */
+/** Interval at which a facilitator and a node are asked again. */
 const FRESH_MS = 5_000
 
-/** An older answer is not used while a new one is awaited. */
+/** Maximum age of an answer that is used while a new one is awaited. */
 export const READY_MS = 30_000
 
-/** Whether payments can be settled now: only then are they offered. */
+/** Whether payments can be settled now; otherwise they are not offered. */
 function remembered(ctx: Context, settling: Settling): () => Promise<boolean> {
   let known = { atMs: Number.NEGATIVE_INFINITY, isReady: false }
   let asking: Promise<boolean> | undefined
@@ -126,7 +126,7 @@ function remembered(ctx: Context, settling: Settling): () => Promise<boolean> {
   }
 }
 
-/** Without proofs every payment would stay pending. False while the node has no block. */
+/** Checks that nodes give proofs: without them every payment would stay pending. False while the node has no block. */
 async function provePayable({ clock }: Context, { rpc, payment }: Settling): Promise<boolean> {
   const head = await rpc.header('latest')
   if (head === undefined) return false
@@ -158,7 +158,7 @@ export async function embeddedFacilitator(
   return { client, wallet: wallet.address, isReady }
 }
 
-/** Our rows remember what is pending; the library would send nothing again for five minutes. */
+/** Our own table remembers pending payments; the library's would block a resend for five minutes. */
 const NO_PENDING_STORE = {
   get: async () => undefined,
   set: async () => undefined,
@@ -176,10 +176,7 @@ async function readKey(file: string): Promise<`0x${string}`> {
   return privateKey
 }
 
-/**
- * Adapts the wallet to the library's facilitator. It sends transfers of the configured asset to the
- * configured recipients, nothing else.
- */
+/** Adapts the wallet to the library's facilitator. It sends only transfers of the configured asset to the configured recipients. */
 export function evmSigner(input: {
   readonly rpc: Pick<SettlingRpc, 'call' | 'code'>
   readonly wallet: Pick<SettlingWallet, 'address' | 'send'>
@@ -203,7 +200,7 @@ export function evmSigner(input: {
       const data = encodeFunctionData({ abi, functionName, args })
       return wallet.send(concatHex([data, dataSuffix]))
     },
-    /** The library then answers `settlement_pending`; the request that pays waits by itself. */
+    /** The library then answers `settlement_pending`, and the paying request waits by itself. */
     async waitForTransactionReceipt({ hash }) {
       throw new Error(`${hash} is sent`)
     },
@@ -213,33 +210,33 @@ export function evmSigner(input: {
   }
 }
 
-/** Deploying wallets is not offered, and `exact` checks signatures by itself. */
+/** We do not offer to deploy wallets, and `exact` checks signatures by itself. */
 async function refuse(): Promise<never> {
   throw new Error('a settling wallet only sends transfers of the asset')
 }
 
 /**
- * USDC takes up to 103,000, a contract wallet with a few owners 50,000 more. Simulations have no more
- * either, so that a wallet cannot spend more than they show.
+ * USDC takes up to 103,000, and a contract wallet with a few owners 50,000 more. Simulations get the same limit, so
+ * that a wallet cannot spend more than they show.
  */
 export const TRANSFER_GAS = 200_000n
 
-/** The first transfer to a wallet; later ones cost less. */
+/** The first transfer to a wallet costs this; later ones cost less. */
 const TRANSFER_GAS_USUAL = 103_000n
 
-/** Gas is converted at this price, which bounds what a settlement may cost in dollars. */
+/** Converts gas to dollars, which bounds the cost of a settlement. */
 const ETHER_USD = 5_000n
 
-/** A settlement usually costs at most one such part of the smallest offer. */
+/** A settlement may usually cost one tenth of the smallest offer. */
 const COST_SHARE = 10n
 
-/** 100 gwei; never sign more, whatever a node says. */
+/** 100 gwei. Never signs a higher fee, whatever a node says. */
 const FEE_PER_GAS_MAX = 100_000_000_000n
 
-/** A nonce that is pending for this long is replaced. */
+/** Age at which a pending nonce is replaced. */
 const STUCK_MS = 60_000
 
-/** Lag between nodes behind one URL; a transaction unknown after it was dropped. */
+/** Lag between nodes behind one URL; a transaction that is unknown for longer was dropped. */
 const LAG_MS = 2_000
 
 interface WalletSetting {
@@ -250,14 +247,14 @@ interface WalletSetting {
   readonly gasPerDayGwei: bigint
 }
 
-/** Sends calls of the asset from the operator's wallet, one after the other, with the node's pending nonce. */
+/** Sends calls of the asset from the operator's wallet one after the other, with the node's pending nonce. */
 export class SettlingWallet {
   readonly address: Address
   readonly #ctx: Pick<Context, 'accounts' | 'clock'>
   readonly #setting: WalletSetting
   readonly #oneByOne = new Mutex()
   #last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
-  /** The lowest pending nonce, and when it began to block. */
+  /** The lowest pending nonce, and since when it blocks. */
   #blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
 
   constructor(ctx: Pick<Context, 'accounts' | 'clock'>, setting: WalletSetting) {
@@ -266,12 +263,12 @@ export class SettlingWallet {
     this.address = setting.account.address.toLowerCase() as Address
   }
 
-  /** Throws if nothing was sent, for example over the day's gas. */
+  /** Throws if nothing was sent, for example beyond the day's gas. */
   send(data: Hash): Promise<Hash> {
     return this.#oneByOne.run(() => aloneAmongProcesses(this.#ctx, () => this.#sendNext(data)))
   }
 
-  /** Whether it can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
+  /** Whether the wallet can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
   async canPay(smallest: MicroUsd): Promise<boolean> {
     const { rpc, gasPerDayGwei } = this.#setting
     const today = startOfDay(unixNow(this.#ctx.clock))
@@ -311,7 +308,7 @@ export class SettlingWallet {
     return txHash
   }
 
-  /** The pending nonce, or the next one while nodes lag; a stuck one is replaced. */
+  /** Returns the pending nonce, or the next one while nodes lag; a stuck one is replaced. */
   #nextNonce(latest: number, pending: number): number {
     const now = this.#ctx.clock()
     if (pending <= latest) this.#blocking = undefined
@@ -324,7 +321,7 @@ export class SettlingWallet {
     return isLagging ? this.#last.nonce + 1 : pending
   }
 
-  /** Counts the most that it may cost, before it is sent. */
+  /** Counts the maximum cost before sending. */
   async #count(gwei: bigint): Promise<void> {
     const { gasPerDayGwei } = this.#setting
     const day = startOfDay(unixNow(this.#ctx.clock))
@@ -339,7 +336,7 @@ export class SettlingWallet {
     if (!fits) throw new Error("the day's gas is used up")
   }
 
-  /** Only a refusal by the node that was asked first, for such a reason, proves that none took it. */
+  /** Only a refusal by the first node, for one of these reasons, proves that no node accepted it. */
   async #broadcast(raw: `0x${string}`): Promise<Hash> {
     try {
       await this.#setting.rpc.send(raw)
@@ -354,15 +351,15 @@ export class SettlingWallet {
 const NEVER_TAKEN =
   /insufficient funds|intrinsic gas|max fee per gas|fee cap|exceeds the configured cap/i
 
-/** Any constant that no other advisory lock of the database uses. */
+/** An arbitrary constant that no other advisory lock of the database uses. */
 const LOCK_KEY = 5_398_020
 
-/** A request waits ten seconds in all. */
+/** Less than the ten seconds that a request waits. */
 const LOCK_WAIT_MS = 8_000
 
 const LOCK_POLL_MS = 50
 
-/** On PostgreSQL the lock is on a connection of its own, so no transaction is open while a node answers. */
+/** On PostgreSQL, holds the lock on its own connection, so that no transaction is open while a node answers. */
 async function aloneAmongProcesses<T>(
   { accounts }: Pick<Context, 'accounts'>,
   work: () => Promise<T>,
@@ -382,7 +379,7 @@ async function aloneAmongProcesses<T>(
   throw new Error('another process holds the settling wallet')
 }
 
-/** Gas of a UTC day in gwei: the most that its transactions may cost. */
+/** Returns a UTC day's gas in gwei: the most that its transactions may cost. */
 export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
   const [row] = await reads.run(sql`
     select gas_gwei from x402_facilitator where id = 1 and gas_day = ${day}`)
@@ -392,7 +389,7 @@ export async function gasOfDay(reads: Reads, day: number): Promise<bigint> {
 /** A zero tip is dropped when the mempool is full. */
 const TIP_MIN = 1_000_000n
 
-/** It rises by at most 1/8 per block: twice the fee lasts six full blocks. */
+/** The base fee rises by at most 1/8 per block, so twice the fee lasts six full blocks. */
 const BASE_FEE_ROOM = 2n
 
 /** Caps the node's tip at the base fee. Nodes require at least 10 % more of both fees to replace a transaction. */
@@ -405,7 +402,7 @@ function feesOf(price: { readonly baseFee: bigint; readonly tip: bigint }, isRep
     maxFeePerGas,
     maxPriorityFeePerGas: raised(priorityFee),
     usualFeePerGas: baseFee + priorityFee,
-    /** The most that one transfer costs, in wei. */
+    /** The maximum cost of one transfer, in wei. */
     cost: TRANSFER_GAS * maxFeePerGas,
   }
 }

@@ -91,7 +91,7 @@ function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
   })
 }
 
-/** Larger sums take a transfer and POST /api/sessions/prepay. */
+/** Larger sums are paid by transfer and POST /api/sessions/prepay. */
 const TOPUP_MAX: MicroUsd = 1_000_000_000n
 
 function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
@@ -203,7 +203,7 @@ async function offer(
 
 const RETRY_SECONDS = 60
 
-/** Answers as the store has it: on the balance, with an earlier prepayment, or pending after a reorg. */
+/** Answers from the store: on the balance, with an earlier prepayment, or pending after a reorg. */
 async function answerSettled(
   ctx: Context,
   { payload, transaction }: { readonly payload: PaymentPayload; readonly transaction: Hash },
@@ -233,7 +233,7 @@ async function answerSettled(
   return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
 }
 
-/** Undefined where a reorg has taken it. */
+/** Returns undefined if a reorg reversed it. */
 async function readCredit(
   reads: Reads,
   ctx: Context,

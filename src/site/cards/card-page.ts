@@ -8,7 +8,7 @@ import { dollars, ordinal, percent } from '../chart/format.ts'
 import { picturePage } from '../picture-page.ts'
 import { type Card, drawCard, type Fact } from './draw-card.ts'
 
-/** Serves register.png and wallet-0x….png: 1200×630 for links in Discord, X and Telegram, which draw no SVG. */
+/** Serves register.png and wallet-0x….png: 1200×630, for links in Discord, X and Telegram, which draw no SVG. */
 export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
   return picturePage(clock, {
     path: '/cards/{file}',
@@ -56,7 +56,7 @@ interface Burns {
   readonly meta: { readonly asOfUnix: number }
 }
 
-/** Leaves out what is not known. */
+/** Leaves out unknown figures. */
 function burnCard({ data, meta }: Burns): Card {
   const { token, totalBurned, pctOfMinted, last24h } = data
   return {
@@ -70,7 +70,7 @@ function burnCard({ data, meta }: Burns): Card {
   }
 }
 
-/** What a wallet holds and was paid. */
+/** Shows what a wallet holds and was paid. */
 function walletCard({ address, held, claims, madeUnix }: WalletFigures): Card {
   const [first] = held
   const inAll = first?.inAll ?? null
@@ -90,7 +90,7 @@ function fact<T>(value: T | null | undefined, describe: (value: T) => Fact): rea
   return value === null || value === undefined ? [] : [describe(value)]
 }
 
-/** Cuts the decimals of an amount. */
+/** Drops the decimals of an amount. */
 function whole(amount: string | null): string {
   if (amount === null) return 'not known yet'
   return BigInt(amount.split('.')[0] ?? 0).toLocaleString('en')

@@ -21,11 +21,11 @@ const FONTS = [400, 600].map((weight) => join(PACKAGE_ROOT, `fonts/grenze-${weig
 const LEFT = 196
 const WIDTH_MAX = 944
 
-/** Widths of characters in parts of their size: of a digit, and the mean of words. */
+/** Character widths as a share of the font size: of a digit, and on average of words. */
 const DIGIT_WIDTH = 0.5
 const LETTER_WIDTH = 0.42
 
-/** A picture of 1200×630 pixels, which networks show whole (Open Graph's usual size), as PNG. */
+/** Draws a PNG of 1200×630 pixels, which networks show uncropped (Open Graph's usual size). */
 export async function drawCard({ title, figure, facts, unix }: Card): Promise<Buffer> {
   const { paper, ink, faint } = CARD_COLORS
   const bold = (text: string) =>

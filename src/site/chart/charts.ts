@@ -8,7 +8,7 @@ import { firstKnown } from './geometry.ts'
 
 type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
 
-/** Charts by their name in addresses; each reads one metric, burns one list a chain. */
+/** Charts by their name in URLs; each shows one metric, except for burns, which shows a series per chain. */
 const METRIC_CHARTS: readonly MetricChart[] = [
   { name: 'supply', metric: 'supply', title: 'Circulating supply', marks: 'line' },
   { name: 'holders', metric: 'holders', title: 'Holders', marks: 'line' },
@@ -21,12 +21,12 @@ const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
 
 export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
 
-/** The route that a chart reads first. */
+/** Returns the route that a chart reads first. */
 export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
   return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
 }
 
-/** Parameters as the route parsed them. */
+/** Parameters as parsed by the route. */
 type ChartQuery = Readonly<Record<string, string>>
 
 export interface Meta {
@@ -100,7 +100,7 @@ async function readBurns(
   const series = await Promise.all(
     shown.map(async (name) => {
       const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
-      // With `all`, each chain has the days since its own first burn.
+      // With period `all`, each chain's days begin at its own first burn.
       const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
       return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
     }),
@@ -118,7 +118,7 @@ async function readBurns(
   }
 }
 
-/** Names the blocks of the figures, and the age of those of silent chains. */
+/** Names the blocks of the figures, and the age of silent chains' figures. */
 export function sourceOf({ chains }: Meta): string {
   const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
     const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''

@@ -18,12 +18,12 @@ import {
 
 export interface Chart {
   readonly title: string
-  /** Such as `23.99m GRAVE`: the newest figure. */
+  /** The newest figure, such as `23.99m GRAVE`. */
   readonly readout: string
   readonly marks: 'bars' | 'line'
-  /** Counts have no halves. */
+  /** Whether values are counts, whose ticks have no fractions. */
   readonly isWhole: boolean
-  /** Oldest day first; stacked where there are several. */
+  /** Oldest day first; several series are stacked. */
   readonly series: readonly { readonly name: string; readonly values: Values }[]
   /** Midnight UTC of the first day. */
   readonly fromUnix: number
@@ -41,7 +41,7 @@ const TOP = 76
 const SCALE_WIDTH = 72
 const FOOT = 58
 
-/** Draws a chart as a document of its own, without scripts and without a request to anywhere. */
+/** Draws a self-contained SVG, without scripts and external requests. */
 export function drawChart(chart: Chart, theme: Theme, colors: PageColors): string {
   const box = { width: WIDTH - LEFT - SCALE_WIDTH, height: HEIGHT - TOP - FOOT }
   const values = chart.series.map((each) => each.values)
@@ -123,12 +123,12 @@ function days({ series, fromUnix }: Chart, box: Box): string {
 }
 
 interface DateMark {
-  /** Counts from the first day. */
+  /** Days since the first. */
   readonly index: number
   readonly name: string
 }
 
-/** What dates may be named, from the closest to the furthest apart. */
+/** Candidate dates for labels, from the densest to the sparsest. */
 const CHOICES: readonly ((date: Date) => boolean)[] = [
   () => true,
   (date) => date.getUTCDate() % 5 === 1 && date.getUTCDate() < 30,
@@ -138,10 +138,10 @@ const CHOICES: readonly ((date: Date) => boolean)[] = [
   (date) => date.getUTCDate() === 1 && date.getUTCMonth() === 0,
 ]
 
-/** With a year's name, days of more than one year can be told apart. */
+/** Longer periods name the year, so that days of different years are distinct. */
 const DAYS_WITHOUT_YEAR = 300
 
-/** Names at most so many dates between the first day (midnight UTC) and the last, which has a name of its own. */
+/** Chooses at most `most` dates to label between the first day (midnight UTC) and the last, which has its own label. */
 export function datesBetween(fromUnix: number, count: number, most: number): readonly DateMark[] {
   const room = Math.max(1, count / (most + 1) / 2)
   const days = Array.from({ length: count }, (_, index) => index).filter(

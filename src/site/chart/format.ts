@@ -14,10 +14,10 @@ export function short(value: number, digits = 4): string {
   return `${sign}${cut(size, digits)}`
 }
 
-/** A float has no more. */
+/** A float has no more significant digits. */
 const DIGITS_MAX = 15
 
-/** Labels of a scale, with as many digits as tell its ticks apart. */
+/** Labels the ticks with as many digits as distinguish them. */
 export function tickLabels(
   ticks: readonly number[],
   format: (value: number, digits?: number) => string,
@@ -28,12 +28,12 @@ export function tickLabels(
   }
 }
 
-/** Keeps at most this many significant digits, after the zeros of small prices. */
+/** Truncates to this many significant digits, counted after the leading zeros of small prices. */
 export function cut(value: number, digits: number): string {
   if (value === 0) return '0'
   const whole = Math.floor(Math.log10(value)) + 1
   const decimals = Math.max(0, digits - whole)
-  // A sum such as 0.1 + 0.2 must not lose its last digit to the float below it.
+  // Compensates for float errors: a sum such as 0.1 + 0.2 must not lose its last digit.
   const scaled = Math.floor(value * 10 ** decimals * (1 + 4 * Number.EPSILON))
   const text = (scaled / 10 ** decimals).toFixed(Math.min(decimals, 20))
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
@@ -48,7 +48,7 @@ export function percent(value: number, decimalsMin = 2): string {
   const zeros = value === 0 ? 0 : -Math.floor(Math.log10(Math.abs(value)))
   const decimals = Math.min(20, Math.max(decimalsMin, zeros + 1))
   const scale = 10 ** decimals
-  // 1.13 * 100 is 112.99…, which must not be cut to 112.
+  // Adds a little, because 1.13 × 100 is 112.99…, which must not become 112.
   const parts = Math.floor(Math.abs(value) * scale + 1e-6)
   return `${value < 0 && parts > 0 ? '−' : ''}${(parts / scale).toFixed(decimals)}%`
 }
@@ -70,7 +70,7 @@ export function dayName(unix: number, withYear = false): string {
   return withYear ? `${day} ${date.getUTCFullYear()}` : day
 }
 
-/** Such as `1st`, `22nd`, `1,113th`. */
+/** Writes `1st`, `22nd`, `1,113th`. */
 export function ordinal(value: number): string {
   const tens = Math.floor(value / 10) % 10
   const ending = tens === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]

@@ -1,4 +1,4 @@
-/** Coordinates of charts, in the units of the viewBox; the page and the SVG documents share them. */
+/** Coordinates are in units of the viewBox; the page and the SVG documents share this file. */
 
 export type Values = readonly (number | null)[]
 
@@ -10,23 +10,23 @@ export interface Box {
 export interface Scale {
   readonly low: number
   readonly high: number
-  /** One to four round values between them. */
+  /** One to four round values within the range. */
   readonly ticks: readonly number[]
 }
 
 const STEPS = [1, 2, 2.5, 5, 10] as const
 const TICKS_MAX = 4
-/** Room above the largest value, and below the least where the scale does not begin at zero. */
+/** Margin above the largest value, and below the least if the scale does not start at zero. */
 const ROOM = 0.05
 
 interface ScaleOptions {
-  /** Filled marks need it. */
+  /** Filled marks need a scale that starts at zero. */
   readonly fromZero: boolean
-  /** Counts have no halves. */
+  /** Whether values are counts, whose ticks have no fractions. */
   readonly isWhole?: boolean
 }
 
-/** A scale that holds all values, and little more. */
+/** Fits a scale closely around all values. */
 export function scaleOf(values: Values, { fromZero, isWhole = false }: ScaleOptions): Scale {
   const known = values.filter((value) => value !== null)
   const most = known.length === 0 ? 1 : Math.max(...known)
@@ -41,9 +41,9 @@ export function scaleOf(values: Values, { fromZero, isWhole = false }: ScaleOpti
   return roundScale(least - room, most + room, isWhole)
 }
 
-/** No price or amount is smaller; smaller steps would vanish in a float. */
+/** Prices and amounts are larger; smaller steps would vanish in a float. */
 const TINY = 1e-18
-/** A line that moves less than this is flat. */
+/** A line with less relative change is drawn flat. */
 const FLAT_SHARE = 1e-6
 
 function roundScale(low: number, high: number, isWhole: boolean): Scale {
@@ -69,7 +69,7 @@ export function xOf(index: number, count: number, { width }: Box): number {
   return ((index + 0.5) / count) * width
 }
 
-/** Half the length of the dash that stands for a day between unknown ones. */
+/** Half the length of the dash drawn for a single day between unknown ones. */
 const DASH = 1.5
 
 /** Returns SVG path data; a missing value breaks the line. */
@@ -83,7 +83,7 @@ export function linePath(values: Values, scale: Scale, box: Box): string {
     .join('')
 }
 
-/** Returns the areas between the parts of a line and the foot. */
+/** Returns the areas between the line and the foot. */
 export function areaPath(values: Values, scale: Scale, box: Box): string {
   return runsOf(values, scale, box)
     .map((run) => `M${run[0]?.x} ${box.height}${lineTo(run)}V${box.height}Z`)
@@ -113,10 +113,10 @@ function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Poin
 }
 
 const GAP_MAX = 3
-/** A token of a few days has no wider bars. */
+/** Keeps bars of a short history from growing wider. */
 const BAR_MAX = 64
 
-/** Returns one path a series, whose bars are stacked in order with a gap of 1 between them. */
+/** Returns one path per series; bars are stacked in order, 1 apart. */
 export function barPaths(series: readonly Values[], scale: Scale, box: Box): readonly string[] {
   const count = series[0]?.length ?? 0
   const column = box.width / Math.max(1, count)
@@ -137,7 +137,7 @@ export function barPaths(series: readonly Values[], scale: Scale, box: Box): rea
   })
 }
 
-/** The first day that has another figure than zero; 0 if none has. */
+/** Returns the first day with a figure other than zero; 0 if none has one. */
 export function firstKnown(series: readonly Values[]): number {
   const firsts = series.map((values) => values.findIndex((value) => value !== null && value !== 0))
   const known = firsts.filter((first) => first >= 0)

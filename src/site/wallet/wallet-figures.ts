@@ -12,18 +12,18 @@ import { type Meta, sourceOf } from '../chart/charts.ts'
 import type { EventCard } from '../event-card.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
 import { isInTime, NEWEST_ROWS, type NewestRow, newestOf } from '../snapshot.ts'
-/** What the page of a wallet and its picture show. */
+/** Figures of a wallet's page and picture. */
 export interface WalletFigures {
   readonly madeUnix: number
   readonly address: string
-  /** Such as `As of block base 1,234`. */
+  /** Names the blocks, such as `As of block base 1,234`. */
   readonly source: string
   readonly held: readonly WalletHolding[]
-  /** As `/api/dividends/{address}` and `/api/keys/gate` have them. */
+  /** In the form of `/api/dividends/{address}` and `/api/keys/gate`. */
   readonly claims: { readonly usdAtClaim: number | null } | null
-  /** What the wallet did, by the noun of the events. */
+  /** The wallet's activity, by noun of the events. */
   readonly done: Readonly<Record<string, Done | null>>
-  /** Null if it is not among the first 100 diggers. */
+  /** Null if the wallet is not among the first 100 diggers. */
   readonly digger: Digger | null
   readonly gate: object | null
   readonly newest: readonly NewestRow[]
@@ -37,14 +37,14 @@ export interface WalletHolding {
   readonly change24hPct: number | null
   readonly holderCount: number | null
   readonly inAll: Balance | null
-  /** Null while the chain is read. */
+  /** Null while the chain's history is read. */
   readonly chains: readonly { readonly chain: string; readonly own: Balance | null }[]
 }
 
 export interface Balance {
   readonly balance: string
   readonly change24h: string
-  /** Of the supply on the chains that the balance is on. */
+  /** Share of the supply on the chains where the wallet has a balance. */
   readonly sharePct: number
   readonly rank: number | null
   readonly excluded: boolean
@@ -52,16 +52,16 @@ export interface Balance {
 
 /** Sums of the newest events of one kind. */
 export interface Done {
-  /** Whether these are all of them. */
+  /** Whether the sums include all events. */
   readonly isWhole: boolean
   readonly tokens: readonly {
     readonly token: string
     readonly count: number
     readonly amount: string
   }[]
-  /** Worth at the time on each of the last 90 days, today last; null where it is not known. */
+  /** Value at the time for each of the last 90 days, today last; null if unknown. */
   readonly usdByDay: readonly (number | null)[]
-  /** Events of these days without a price, which they leave out. */
+  /** Events in these days without a price, which the values leave out. */
   readonly unpricedCount: number
 }
 
@@ -95,18 +95,18 @@ interface Stats {
   }[]
 }
 
-/** What a page carries of its wallet. */
+/** Data for a wallet's page. */
 export interface WalletShown {
-  /** Null while the register fails, and while the caller has looked at too many. */
+  /** Null while the register fails, or once the caller has opened too many wallets. */
   readonly figures: WalletFigures | null
-  /** The time from which the caller may look again; null if it may. */
+  /** When the caller may open another wallet; null if it may now. */
   readonly openUnix: number | null
 }
 
-/** Rows that sums of a wallet's events are made of: as many as a list gives at once. */
+/** The sums use as many rows as a list returns at once. */
 const ROWS_MAX = 100
 
-/** What a wallet holds and did, from the service's own routes. What is not known now is null. */
+/** Reads a wallet's holdings and activity from the service's own routes; null for what is unknown now. */
 export async function walletFigures(
   ask: Ask,
   { wallet, nowUnix }: { readonly wallet: Address; readonly nowUnix: number },
@@ -124,7 +124,7 @@ export async function walletFigures(
       ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address }),
     ),
     known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
-    // Without a gate there is no such route.
+    // Without a gate this route does not exist.
     service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
     ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
   ])
@@ -143,7 +143,7 @@ export async function walletFigures(
   }
 }
 
-/** Null for what this service does not have or cannot vouch for now. */
+/** Returns null for what this service lacks or cannot vouch for now. */
 async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
   try {
     return (await asking) as Body
@@ -153,7 +153,7 @@ async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
   }
 }
 
-/** The ranking has those of one token only; null if not all are known. */
+/** The ranking covers one token only; null if not all digs are known. */
 function digsOf(digs: Done | null | undefined): number | null {
   if (!digs?.isWhole) return null
   return digs.tokens.reduce((sum, { count }) => sum + count, 0)
@@ -190,7 +190,7 @@ interface Row extends NewestRow {
   readonly token: string
   readonly amountRaw: string
   readonly amountUsdAtEvent: number | null
-  /** Only rows of dividends have one. */
+  /** Only dividend rows have it. */
   readonly kind?: string
 }
 
@@ -218,7 +218,7 @@ async function eventsOf(
 }
 
 function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Done {
-  // A wallet that is named when money is put into a pot has not been paid.
+  // Drops distributions: they put money into a pot, and the wallet that they name was not paid.
   const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
     const decimals = service.tokens.find(({ symbol }) => symbol === token)?.decimals ?? 18
@@ -240,7 +240,7 @@ function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Do
   }
 }
 
-/** Null if none of them has a price. */
+/** Null if none of the rows has a price. */
 function usdOf(rows: readonly Row[]): number | null {
   const priced = rows.flatMap(({ amountUsdAtEvent }) => amountUsdAtEvent ?? [])
   if (priced.length === 0 && rows.length > 0) return null
@@ -249,7 +249,7 @@ function usdOf(rows: readonly Row[]): number | null {
 
 const KEPT_MAX = 300
 
-/** Figures of wallets for pages and pictures: free, at most a minute old, and a few per caller. */
+/** Serves wallet figures for pages and pictures: free, at most a minute old, and limited per caller. */
 export class Wallets {
   readonly #clock: Clock
   readonly #ask: Ask
@@ -263,7 +263,7 @@ export class Wallets {
     this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   }
 
-  /** Returns undefined if the caller may look, else when it may. */
+  /** Returns undefined if the caller may open the wallet, else when it may. */
   open({ addressBucket }: Call, wallet: Address): number | undefined {
     const openMs = this.#opened.open(addressBucket, wallet)
     return openMs && Math.ceil(openMs / 1000)
@@ -286,12 +286,12 @@ const WALLETS_AN_HOUR = 60
 
 const HOUR_MS = 3_600_000
 
-/** Callers remembered; about 2 kB each. */
+/** Callers remembered, about 2 kB each. */
 const CALLERS_MAX = 5_000
 
-/** Which wallets a caller opened within an hour: free pages must be no copy of what calls cost. */
+/** Limits the wallets that a caller opens within an hour, because free pages must not replace paid calls. */
 export class OpenedWallets {
-  /** Time of the first look by wallet, oldest first. */
+  /** Time of the first view by wallet, oldest first. */
   readonly #byCaller = new LRUCache<string, Map<number, number>>({ max: CALLERS_MAX })
   readonly #clock: Clock
 
@@ -299,7 +299,7 @@ export class OpenedWallets {
     this.#clock = clock
   }
 
-  /** Returns undefined if the caller may look, else when it may. */
+  /** Returns undefined if the caller may open the wallet, else when it may. */
   open(caller: string, wallet: Address): number | undefined {
     const now = this.#clock()
     const opened = this.#byCaller.get(caller) ?? new Map<number, number>()
@@ -314,7 +314,7 @@ export class OpenedWallets {
   }
 }
 
-/** Seven digits keep the memory small and hardly ever take two wallets for one. */
+/** Seven digits save memory and almost never confuse two wallets. */
 function shortOf(wallet: Address): number {
   return Number.parseInt(wallet.slice(-7), 16)
 }
