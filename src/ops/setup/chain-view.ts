@@ -51,7 +51,7 @@ export async function openChains(
       assert(first !== undefined)
       const { node } = first
       const own = [first, ...more].map((each) => each.node.url)
-      const known = KNOWN_CHAINS.get(id)
+      const known = KNOWN_CHAINS[id]
       const headNumber = Number(await node.ask('eth_blockNumber'))
       const source = openRpcSource({ chainId: id, urls: own })
       const name = known?.name ?? `chain-${id}`

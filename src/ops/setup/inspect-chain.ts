@@ -1,4 +1,4 @@
-import { type Address, parseAddress, parseHash, showAddress } from '#base/address.ts'
+import { type Address, parseHash, showAddress } from '#base/address.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { findDomain, type TokenDomain } from '#index/prove-ecosystem.ts'
@@ -210,7 +210,7 @@ async function readPaymentAsset(
   view: ChainView,
   others: readonly TokenFacts[],
 ): Promise<PaymentAsset | undefined> {
-  const known = view.known && parseAddress(view.known.usdc.toLowerCase())
+  const known = view.known?.usdc
   const named = others.filter(({ symbol }) => symbol === 'USDC').map(({ address }) => address)
   for (const address of known === undefined ? named : [known]) {
     const token = await readToken(view, address)

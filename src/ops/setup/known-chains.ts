@@ -1,3 +1,5 @@
+import type { Address } from '#base/address.ts'
+
 /**
  * Addresses that pools and payments on public chains are made of. Nothing here is taken for
  * granted: `init` reads symbol, decimals and description from the contracts before it uses one.
@@ -6,85 +8,67 @@ export interface KnownChain {
   readonly name: string
   readonly explorerUrl: string
   /** The wrapped native coin, and Chainlink's feed of it in dollars (the proxy). */
-  readonly wrapped: string
-  readonly wrappedFeed: string
-  readonly usdc: string
-  readonly uniswapV2Factory?: string
-  readonly uniswapV3Factory?: string
+  readonly wrapped: Address
+  readonly wrappedFeed: Address
+  readonly usdc: Address
+  readonly uniswapV2Factory?: Address
+  readonly uniswapV3Factory?: Address
 }
 
-const UNISWAP_V3 = '0x1F98431c8aD98523631AE4a59f267346ea31F984'
+const UNISWAP_V3 = '0x1f98431c8ad98523631ae4a59f267346ea31f984'
 const WRAPPED_ON_OP_STACK = '0x4200000000000000000000000000000000000006'
 
-export const KNOWN_CHAINS: ReadonlyMap<number, KnownChain> = new Map([
-  [
-    1,
-    {
-      name: 'ethereum',
-      explorerUrl: 'https://etherscan.io',
-      wrapped: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
-      wrappedFeed: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419',
-      usdc: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
-      uniswapV2Factory: '0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f',
-      uniswapV3Factory: UNISWAP_V3,
-    },
-  ],
-  [
-    10,
-    {
-      name: 'optimism',
-      explorerUrl: 'https://optimistic.etherscan.io',
-      wrapped: WRAPPED_ON_OP_STACK,
-      wrappedFeed: '0x13e3Ee699D1909E989722E753853AE30b17e08c5',
-      usdc: '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85',
-      uniswapV3Factory: UNISWAP_V3,
-    },
-  ],
-  [
-    56,
-    {
-      name: 'bnb',
-      explorerUrl: 'https://bscscan.com',
-      wrapped: '0xbb4CdB9CbF36B01bD1cBaEBF2De08d9173bc095c',
-      wrappedFeed: '0x0567F2323251f0Aab15c8dFb1967E4e8A7D42aeE',
-      usdc: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
-      uniswapV2Factory: '0xcA143Ce32Fe78f1f7019d7d551a6402fC5350c73',
-      uniswapV3Factory: '0xdB1d10011AD0Ff90774D0C6Bb92e5C5c8b4461F7',
-    },
-  ],
-  [
-    137,
-    {
-      name: 'polygon',
-      explorerUrl: 'https://polygonscan.com',
-      wrapped: '0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270',
-      wrappedFeed: '0xAB594600376Ec9fD91F8e885dADF0CE036862dE0',
-      usdc: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-      uniswapV3Factory: UNISWAP_V3,
-    },
-  ],
-  [
-    8453,
-    {
-      name: 'base',
-      explorerUrl: 'https://basescan.org',
-      wrapped: WRAPPED_ON_OP_STACK,
-      wrappedFeed: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
-      usdc: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-      uniswapV2Factory: '0x8909Dc15e40173Ff4699343b6eB8132c65e18eC6',
-      uniswapV3Factory: '0x33128a8fC17869897dcE68Ed026d694621f6FDfD',
-    },
-  ],
-  [
-    42161,
-    {
-      name: 'arbitrum',
-      explorerUrl: 'https://arbiscan.io',
-      wrapped: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
-      wrappedFeed: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
-      usdc: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
-      uniswapV2Factory: '0xf1D7CC64Fb4452F05c498126312eBE29f30Fbcf9',
-      uniswapV3Factory: UNISWAP_V3,
-    },
-  ],
-])
+export const KNOWN_CHAINS: Readonly<Partial<Record<number, KnownChain>>> = {
+  1: {
+    name: 'ethereum',
+    explorerUrl: 'https://etherscan.io',
+    wrapped: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+    wrappedFeed: '0x5f4ec3df9cbd43714fe2740f5e3616155c5b8419',
+    usdc: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+    uniswapV2Factory: '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f',
+    uniswapV3Factory: UNISWAP_V3,
+  },
+  10: {
+    name: 'optimism',
+    explorerUrl: 'https://optimistic.etherscan.io',
+    wrapped: WRAPPED_ON_OP_STACK,
+    wrappedFeed: '0x13e3ee699d1909e989722e753853ae30b17e08c5',
+    usdc: '0x0b2c639c533813f4aa9d7837caf62653d097ff85',
+    uniswapV3Factory: UNISWAP_V3,
+  },
+  56: {
+    name: 'bnb',
+    explorerUrl: 'https://bscscan.com',
+    wrapped: '0xbb4cdb9cbf36b01bd1cbaebf2de08d9173bc095c',
+    wrappedFeed: '0x0567f2323251f0aab15c8dfb1967e4e8a7d42aee',
+    usdc: '0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d',
+    uniswapV2Factory: '0xca143ce32fe78f1f7019d7d551a6402fc5350c73',
+    uniswapV3Factory: '0xdb1d10011ad0ff90774d0c6bb92e5c5c8b4461f7',
+  },
+  137: {
+    name: 'polygon',
+    explorerUrl: 'https://polygonscan.com',
+    wrapped: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
+    wrappedFeed: '0xab594600376ec9fd91f8e885dadf0ce036862de0',
+    usdc: '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359',
+    uniswapV3Factory: UNISWAP_V3,
+  },
+  8453: {
+    name: 'base',
+    explorerUrl: 'https://basescan.org',
+    wrapped: WRAPPED_ON_OP_STACK,
+    wrappedFeed: '0x71041dddad3595f9ced3dccfbe3d1f4b0a16bb70',
+    usdc: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    uniswapV2Factory: '0x8909dc15e40173ff4699343b6eb8132c65e18ec6',
+    uniswapV3Factory: '0x33128a8fc17869897dce68ed026d694621f6fdfd',
+  },
+  42161: {
+    name: 'arbitrum',
+    explorerUrl: 'https://arbiscan.io',
+    wrapped: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+    wrappedFeed: '0x639fe6ab55c921f74e7fac1ee960c0b6293ba612',
+    usdc: '0xaf88d065e77c8cc2239327c5edb3a432268e5831',
+    uniswapV2Factory: '0xf1d7cc64fb4452f05c498126312ebe29f30fbcf9',
+    uniswapV3Factory: UNISWAP_V3,
+  },
+}

@@ -1,4 +1,5 @@
 import { type Address, parseAddress, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { toUsdPrice } from '#base/money.ts'
 import { type PriceFile, priceKinds } from '#ecosystem/price-kinds.ts'
 import type { PricedToken } from '#ecosystem/priced-token.ts'
 import { Problems } from '#ecosystem/problem.ts'
@@ -41,7 +42,7 @@ export async function findPools(
       return newest && { ...pool, newest }
     }),
   )
-  return pools.filter((each) => each !== undefined).filter(({ quoteHeld }) => quoteHeld > 0n)
+  return pools.flatMap((each) => (each !== undefined && each.quoteHeld > 0n ? each : []))
 }
 
 export interface Floor {
@@ -74,15 +75,12 @@ export function floorOf(
 
 /** Asks the chain's known factories. */
 async function askFactories(view: ChainView, token: Address): Promise<readonly Address[]> {
-  const { known } = view
-  if (known === undefined) return []
+  const { wrapped, usdc, uniswapV2Factory: v2, uniswapV3Factory: v3 } = view.known ?? {}
+  const quotes = [wrapped, usdc].filter((each) => each !== undefined)
   const found = await Promise.all(
-    [known.wrapped, known.usdc].flatMap((quote) => [
-      askAt(view, known.uniswapV2Factory, 'getPair(address, address) view returns (address)', [
-        token,
-        quote,
-      ]),
-      ...V3_FEES.map((fee) => askAt(view, known.uniswapV3Factory, V3_VIEW, [token, quote, fee])),
+    quotes.flatMap((quote) => [
+      v2 && ask(view, v2, 'getPair(address, address) view returns (address)', [token, quote]),
+      ...V3_FEES.map((fee) => v3 && ask(view, v3, V3_VIEW, [token, quote, fee])),
     ]),
   )
   const pools = found.flatMap((each) => parseAddress(String(each).toLowerCase()) ?? [])
@@ -90,11 +88,6 @@ async function askFactories(view: ChainView, token: Address): Promise<readonly A
 }
 
 const V3_VIEW = 'getPool(address, address, uint24) view returns (address)'
-
-async function askAt(view: ChainView, at = '', declaration: string, args: readonly unknown[]) {
-  const address = parseAddress(at.toLowerCase())
-  return address && ask(view, address, declaration, args)
-}
 
 async function readPool(
   view: ChainView,
@@ -150,7 +143,7 @@ export async function priceQuote(
 
 function priceStable(view: ChainView, token: TokenFacts): QuotePrice {
   const evidence =
-    view.known?.usdc.toLowerCase() === token.address
+    view.known?.usdc === token.address
       ? `Circle's USDC on ${view.name}`
       : 'taken for a stablecoin by its symbol: check the address'
   return { token, price: { kind: 'fixed', usd: '1' }, usd: 1, evidence }
@@ -161,24 +154,21 @@ async function readFeed(
   token: TokenFacts,
   firstBlock: number,
 ): Promise<QuotePrice | undefined> {
-  const { known } = view
-  if (known === undefined || known.wrapped.toLowerCase() !== token.address) return undefined
-  const proxy = parseAddress(known.wrappedFeed.toLowerCase())
-  if (proxy === undefined) return undefined
-  const [decimals, answer, description] = await Promise.all([
+  const { wrapped, wrappedFeed: proxy } = view.known ?? {}
+  if (proxy === undefined || wrapped !== token.address) return undefined
+  const [decimals, description] = await Promise.all([
     ask(view, proxy, 'decimals() view returns (uint8)'),
-    ask(view, proxy, 'latestAnswer() view returns (int256)'),
     ask(view, proxy, 'description() view returns (string)'),
   ])
   const isRight = typeof description === 'string' && description.endsWith('/ USD')
   if (!isRight || typeof decimals !== 'number') return undefined
-  if (typeof answer !== 'bigint' || answer <= 0n) return undefined
   const price = { kind: 'chainlink', address: showAddress(proxy), decimals } as const
-  if ((await readNewest(view, { price, token, firstBlock })) === undefined) return undefined
+  const usd = (await readNewest(view, { price, token, firstBlock }))?.reading.price ?? null
+  if (usd === null) return undefined
   return {
     token,
     price: { ...price, chain: view.name },
-    usd: Number(answer) / 10 ** decimals,
+    usd: toUsdPrice(usd),
     evidence: `Chainlink's feed "${description}", whose aggregators are followed`,
   }
 }
@@ -191,8 +181,8 @@ async function poolPrice(
   const pools = await findPools(view, token, around)
   const stable = pools.filter(({ quote }) => STABLE.test(quote.symbol))
   const [deepest] = stable.sort((a, b) => depthOf(b) - depthOf(a))
-  const usd = deepest && (await spotUsd(view, token, deepest))
-  if (deepest === undefined || usd === undefined) return []
+  const price = deepest?.newest.reading.price ?? null
+  if (deepest === undefined || price === null) return []
   const { kind, quote } = deepest
   const floor = floorOf(deepest, 1)
   const address = showAddress(deepest.address)
@@ -201,18 +191,10 @@ async function poolPrice(
   const own = {
     token,
     price: { kind, chain: view.name, address, quote: quote.symbol, ...floor.member },
-    usd,
+    usd: toUsdPrice(price),
     evidence: `${held}; ${floor.evidence}`,
   }
   return [own, stablecoin]
-}
-
-async function spotUsd(view: ChainView, token: TokenFacts, pool: Pool) {
-  const own = await ask(view, token.address, 'balanceOf(address) view returns (uint256)', [
-    pool.address,
-  ])
-  if (typeof own !== 'bigint' || own === 0n) return undefined
-  return depthOf(pool) / (Number(own) / 10 ** token.decimals)
 }
 
 interface Candidate {
