@@ -20,7 +20,7 @@ export const budget: Readonly<Record<string, number>> = {
   feed: 1668,
   index: 4929,
   main: 1441,
-  ops: 4177,
+  ops: 4143,
   payments: 5566,
   site: 2062,
   tests: 49173,
