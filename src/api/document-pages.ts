@@ -235,7 +235,7 @@ export function problemPage(): Page {
     path: '/problems/{code}',
     async read(incoming) {
       const code = incoming.path.code ?? ''
-      return CODES.has(code) ? answer(incoming, code) : refuse('not_found', 'unknown error code')
+      return CODES.has(code) ? answer(incoming, code) : refuse('not_found', 'there is no such code')
     },
   }
 }

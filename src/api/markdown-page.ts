@@ -71,7 +71,7 @@ export function guidePage(publicBaseUrl: string): Page {
     async read(incoming) {
       const name = incoming.path.name ?? ''
       if (Object.hasOwn(GUIDES, name)) return answer(incoming, name)
-      return refuse('not_found', `the guides are ${Object.keys(GUIDES).join(', ')}`)
+      return refuse('not_found', `no such guide; there are ${Object.keys(GUIDES).join(', ')}`)
     },
   }
 }

@@ -40,7 +40,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   const caller = await identifyCaller(deps.ctx, headers, message.addressBucket)
   if (isRefusal(caller)) return caller
   if (!acceptsType(headers.accept, 'application/json'))
-    return refuse('invalid_parameter', 'Accept must admit application/json')
+    return refuse('invalid_parameter', 'Accept must allow application/json')
   const answered: Answered = { headers: [] }
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: true,

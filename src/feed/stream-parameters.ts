@@ -36,7 +36,7 @@ const kindParameter: Parameter<string | undefined> = {
     if (raw === 'all') return parsed(undefined, 'all')
     return KINDS.includes(raw)
       ? parsed(raw, raw)
-      : { ok: false, reason: 'is not a kind of event', allowed: [...KINDS, 'all'] }
+      : { ok: false, reason: 'must be a kind of event', allowed: [...KINDS, 'all'] }
   },
 }
 

@@ -92,7 +92,7 @@ const NOT_LIVE = refuse(
 
 const FULL = refuse(
   'data_not_ready',
-  'you have, or this server has, all streams that are allowed; try again later',
+  'too many open streams, of yours or of this server; close one or try again later',
   { retryAfterSeconds: 60 },
 )
 

@@ -210,7 +210,7 @@ function registerRoute(ctx: Context): Route {
       }
       const made = await writeOrRefuse(ctx.accounts, async (connection) => {
         const publicId = await lockSuccessor(connection, key.publicId)
-        if (publicId !== key.publicId) return refuse('key_revoked', 'this key was replaced')
+        if (publicId !== key.publicId) return refuse('key_revoked', 'rotated: use the newest key')
         if ((await countOfWallet(connection, key.wallet)) >= WEBHOOKS_PER_WALLET_MAX)
           return refuse(
             'webhook_limit_reached',
@@ -307,7 +307,7 @@ const webhookIdInPath: Parameter<string> = {
 /** Refuses callers without a key. */
 function keyOf(caller: Caller): KeyedCaller | Refusal {
   if (caller.kind === 'keyed') return caller
-  return refuse('invalid_api_key', 'send the key of the webhooks as Bearer')
+  return refuse('invalid_api_key', 'send "Authorization: Bearer <key>" of the webhooks')
 }
 
 /** Lists webhooks of the key and of its predecessors. */

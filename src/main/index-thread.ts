@@ -36,7 +36,7 @@ function exitOf(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.once('error', reject)
     worker.once('exit', (code) =>
-      code === 0 ? resolve() : reject(new Error(`the index thread ended with ${code}`)),
+      code === 0 ? resolve() : reject(new Error(`the index thread exited with code ${code}`)),
     )
   })
 }

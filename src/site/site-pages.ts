@@ -100,7 +100,7 @@ export function sitePages(
       headOf: ({ path: { hash = '' } }) =>
         TX_HASH.test(hash)
           ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
-          : refuse('not_found', 'a transaction is 0x and 64 hex digits'),
+          : refuse('not_found', 'not a transaction: write 0x and 64 hex digits'),
       async more({ path: { hash = '' } }) {
         const reading = entriesOf(ctx, hash.toLowerCase()).catch(() => null)
         return { transaction: (await isInTime(reading)) ? await reading : null }

@@ -70,7 +70,7 @@ export function authorise(
   const signed = checkSigned(ctx, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
   if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
-    return refuse('message_wrong_action', 'the message is for another key than the request')
+    return refuse('message_wrong_action', 'the message is for another key; sign one for this key')
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
 

@@ -84,7 +84,7 @@ export function changeLimitsRoute(ctx: Context): Route {
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'limits', publicId, caller, proof: body } as const
       const outcome = await actOnKey(ctx, input, async (connection, key, nowUnix) => {
-        if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key has no limits')
+        if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key takes no limits')
         const limits = applyLimits(key.limits ?? {}, body, nowUnix)
         if (isRefusal(limits)) return limits
         const more = loosened(key.limits ?? {}, limits)
@@ -105,7 +105,7 @@ function refuseLoosening(limits: readonly string[]): Refusal {
   return refuse(
     'invalid_signature',
     `a key may only tighten its limits; for more (${limits.join(', ')}), sign the text of GET /api/keys/message?action=limits with its wallet`,
-    { errors: limits.map((name) => ({ in: 'body', name, reason: 'would allow more' })) },
+    { errors: limits.map((name) => ({ in: 'body', name, reason: 'loosens the limit' })) },
   )
 }
 
@@ -118,12 +118,12 @@ function applyLimits(
   const { spentBefore } = before
   const expiresMs = expiresAt == null ? undefined : parseInstant(expiresAt)
   if (expiresAt != null && (expiresMs === undefined || expiresMs <= nowUnix * 1000))
-    return refuse('invalid_body', 'expiresAt must be a time to come', {
+    return refuse('invalid_body', 'expiresAt must be in the future', {
       errors: [
         {
           in: 'body',
           name: 'expiresAt',
-          reason: 'must be a time to come, such as 2030-01-31T00:00:00Z',
+          reason: 'must be in the future, such as 2030-01-31T00:00:00Z',
         },
       ],
     })

@@ -101,7 +101,7 @@ export function rotateRoute(ctx: Context): Route {
       const input = { action: 'rotate', publicId, caller, proof: body } as const
       const outcome = await actOnKey(ctx, input, async (connection, old, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
-        if (digest === undefined) return refuse('key_revoked', 'a revoked key cannot be rotated')
+        if (digest === undefined) return refuse('key_revoked', 'this key is revoked; mint a key')
         if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
         const limits = await carryLimits(connection, old, nowUnix)
         const made = await insertKey(connection, { ...old, keyPrefix, limits, nowUnix })
@@ -202,8 +202,8 @@ export function moveBalanceRoute(ctx: Context): Route {
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)
-          return refuse('not_key_owner', 'the receiving key belongs to another wallet')
-        if (to.revokedUnix !== null) return refuse('key_revoked', 'the receiving key is revoked')
+          return refuse('not_key_owner', 'toPublicId belongs to another wallet')
+        if (to.revokedUnix !== null) return refuse('key_revoked', 'toPublicId is revoked')
         const between = { from: publicId, to: toPublicId, nowUnix }
         return moveWholeBalance(connection, { id: message, ...between })
       })

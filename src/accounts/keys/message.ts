@@ -209,7 +209,7 @@ export async function verifyPayerProof(
     key === input.publicId
   )
     return undefined
-  return refuse('message_wrong_action', 'the proof names another chain, transaction or key')
+  return refuse('message_wrong_action', 'payerMessage names another chain, transaction or key')
 }
 
 const txHashInQuery: Parameter<Hash | undefined> = {

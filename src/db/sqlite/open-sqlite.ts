@@ -355,7 +355,7 @@ class SqliteConnection implements Connection {
 
   /** SQLite may roll back by itself after an I/O or memory error; refuse later statements, which would commit alone. */
   #guard<T>(work: () => T): T {
-    if (this.#isCutShort) throw new StoreError('SQLite: the transaction was taken back already')
+    if (this.#isCutShort) throw new StoreError('SQLite: the transaction was already rolled back')
     let isWithin = false
     try {
       isWithin = this.#database.isTransaction

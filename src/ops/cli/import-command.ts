@@ -47,7 +47,7 @@ export async function runImport(
 ): Promise<void> {
   const file = storeFile(folder, 'accounts')
   if (config.database.kind !== 'postgres')
-    throw new ConfigError('SEXTON_DATABASE_URL: name the empty PostgreSQL to import into')
+    throw new ConfigError('SEXTON_DATABASE_URL: set it to an empty PostgreSQL')
   if (!existsSync(file)) throw new ConfigError(`--from: no such file: ${file}`)
   const old = await openStore(folder, 'accounts', { kind: 'sqlite' })
   try {
@@ -158,7 +158,7 @@ async function prove(tx: Connection, counts: Counts): Promise<void> {
     for (const { subject, detail } of await check.run(tx))
       wrong.push(`${check.name}: ${subject}: ${detail}`)
   if (wrong.length > 0)
-    throw new UpkeepError(`nothing was imported, because the audit differs: ${wrong.join('; ')}`)
+    throw new UpkeepError(`nothing was imported, since the audit found: ${wrong.join('; ')}`)
 }
 
 async function countRows(tx: Connection, table: string): Promise<number> {

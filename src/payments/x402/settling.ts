@@ -168,7 +168,7 @@ const NO_PENDING_STORE = {
 async function readKey(file: string): Promise<`0x${string}`> {
   const name = 'SEXTON_SETTLING_KEY_FILE'
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new ConfigError(`${name}: the file cannot be read`, { cause })
+    throw new ConfigError(`${name}: cannot read this file; check its permissions`, { cause })
   })
   const privateKey = parseHash(text.trim())
   if (privateKey === undefined)

@@ -18,7 +18,7 @@ export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
       if (file === 'register.png') return { name: file, query: {} }
       const wallet = walletIn(file)
       if (wallet === undefined)
-        return refuse('not_found', 'there are register.png and wallet-0x….png')
+        return refuse('not_found', 'no such card; there are register.png and wallet-0x….png')
       const openUnix = wallets.open(incoming, wallet)
       return openUnix === undefined
         ? { name: 'wallet', query: { wallet } }
@@ -41,7 +41,7 @@ function walletIn(file: string): Address | undefined {
 }
 
 function tooMany(waitMs: number) {
-  return refuse('rate_limited', 'pictures of 60 different wallets an hour are drawn', {
+  return refuse('rate_limited', '60 wallets within an hour are the limit; wait', {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   })
 }
