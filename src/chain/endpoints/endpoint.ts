@@ -3,8 +3,7 @@ import { allEnded } from '#base/async.ts'
 import type { EndpointState, EndpointStatus, HistoryPart, HistoryRequest } from '../chain-source.ts'
 import { parseBlock } from '../parse-rpc.ts'
 import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-error.ts'
-import { PairTable } from '../scan/pair-table.ts'
-import { namedBy, readLogsAnswer } from '../scan/scan-logs.ts'
+import { namedBy, readLogsAnswer } from '../scan-logs.ts'
 import { type CallSource, callSource, type RpcCall, rangeFilter } from './call-source.ts'
 import { openPost, type Post } from './http-post.ts'
 import { bodyOf, JsonRpc, readEnvelopes } from './json-rpc.ts'
@@ -153,9 +152,12 @@ export class Endpoint {
         `the node returned logs up to ${to} but does not know that block`,
       )
     if (end.number !== to) throw new RpcError(`asked for block ${to}, got ${end.number}`)
-    const table = PairTable.of(filter)
     const { body } = answer
-    return { logs: readLogsAnswer({ id, chainId, table, body, from, to }), bytes: body.length, end }
+    return {
+      logs: readLogsAnswer({ id, chainId, filter, body, from, to }),
+      bytes: body.length,
+      end,
+    }
   }
 
   /** Once two calls at once were answered, a stray refusal changes nothing. */
@@ -176,7 +178,7 @@ export class Endpoint {
     const [end, logs] = await allEnded([readEnd, this.calls.logsInRange(filter, from, to)])
     if (end === undefined) throw new EndpointError('behind', `${this.host} knows no block ${to}`)
     const bytes = logs.length * BYTES_PER_LOG
-    return { logs: namedBy(PairTable.of(filter), logs), bytes, end }
+    return { logs: namedBy(filter, logs), bytes, end }
   }
 
   /** One may come from a lagging node behind a load balancer. */

@@ -1,7 +1,7 @@
 import { chunks } from '#base/chunks.ts'
 import { isObject } from '#base/json.ts'
 import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
-import { RESULT_LIST } from '../scan/scan-logs.ts'
+import { RESULT_LIST } from '../scan-logs.ts'
 import type { RpcCall } from './call-source.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { readRefusal } from './refusals.ts'

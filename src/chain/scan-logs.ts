@@ -1,9 +1,9 @@
 import type { Hash } from '#base/address.ts'
 import { isObject } from '#base/json.ts'
-import type { SourceLog } from '../chain-source.ts'
-import { parseLogs } from '../parse-rpc.ts'
-import { RpcError } from '../rpc-error.ts'
-import { HASH_DIGITS, NIBBLE, type PairTable, sameHex, viewOf } from './pair-table.ts'
+import type { SourceLog } from './chain-source.ts'
+import type { LogFilter } from './log-filter.ts'
+import { parseLogs } from './parse-rpc.ts'
+import { RpcError } from './rpc-error.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -16,9 +16,21 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
+const HASH_DIGITS = 64
+
+/** Keyed by ASCII code; 255 for other characters. */
+const NIBBLE: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16)
+  return code < 128 && !Number.isNaN(digit) ? digit : 255
+})
+
 export const RESULT_LIST = '"result":['
 const FALSE = Buffer.from('false', 'latin1')
 const NULL = Buffer.from('null', 'latin1')
+
+function viewOf(body: Uint8Array): DataView {
+  return new DataView(body.buffer, body.byteOffset, body.byteLength)
+}
 
 class Key {
   readonly #words: readonly number[]
@@ -67,19 +79,19 @@ const ADDRESS_DIGITS = 40
 /** Keys in any order. Undefined on anything unknown (spaces, escapes, nesting, wrong order). */
 export function scanLogs(
   chainId: number,
-  table: PairTable,
+  filter: LogFilter,
   body: Buffer,
 ): readonly SourceLog[] | undefined {
   const start = body.indexOf(RESULT_LIST)
   if (start < 0) return undefined
-  const scan = new Scan(chainId, table, body)
+  const scan = new Scan(chainId, pairsOf(filter), body)
   return scan.list(start + RESULT_LIST.length) ? scan.logs : undefined
 }
 
 class Scan {
   readonly logs: SourceLog[] = []
   readonly #chainId: number
-  readonly #table: PairTable
+  readonly #pairs: Pairs
   readonly #body: Buffer
   readonly #view: DataView
   #address = 0
@@ -100,9 +112,9 @@ class Scan {
   #lastIndex = -1
   #lastHash = 0
 
-  constructor(chainId: number, table: PairTable, body: Buffer) {
+  constructor(chainId: number, pairs: Pairs, body: Buffer) {
     this.#chainId = chainId
-    this.#table = table
+    this.#pairs = pairs
     this.#body = body
     this.#view = viewOf(body)
   }
@@ -282,14 +294,16 @@ class Scan {
     if (this.#blockNumber === this.#lastBlock) {
       if (this.#txIndex < this.#lastTx) return false
       if (this.#txIndex === this.#lastTx && this.#logIndex <= this.#lastIndex) return false
-      if (!sameHex(this.#view, this.#blockHash, this.#view, this.#lastHash, HASH_DIGITS))
-        return false
+      const [own, last] = [this.#blockHash, this.#lastHash]
+      const body = this.#body
+      if (body.compare(body, own, own + HASH_DIGITS, last, last + HASH_DIGITS) !== 0) return false
     }
     this.#lastBlock = this.#blockNumber
     this.#lastTx = this.#txIndex
     this.#lastIndex = this.#logIndex
     this.#lastHash = this.#blockHash
-    const pair = this.#table.find(this.#body, this.#view, this.#address, this.#topic0)
+    const topic0 = this.#text(this.#topic0, HASH_DIGITS)
+    const pair = this.#pairs.get(this.#text(this.#address, ADDRESS_DIGITS))?.get(topic0)
     if (pair === undefined) return true
     const before = this.logs.at(-1)
     const isSameBlock = before?.blockNumber === this.#blockNumber
@@ -325,31 +339,53 @@ const KEY_MAX = 40
 
 const OTHER_MAX = 40
 
-/** The logs that the table names, in chain order. Unknown shapes are parsed as JSON and validated. */
+/** The logs that the filter names, in chain order. Unknown shapes are parsed as JSON and validated. */
 export function readLogsAnswer(input: {
   readonly id: number
   readonly chainId: number
-  readonly table: PairTable
+  readonly filter: LogFilter
   readonly body: Buffer
   readonly from: number
   readonly to: number
 }): readonly SourceLog[] {
-  const { id, chainId, table, body, from, to } = input
-  const logs = scanLogs(chainId, table, body) ?? namedBy(table, parseAnswer(body, id, chainId))
+  const { id, chainId, filter, body, from, to } = input
+  const logs = scanLogs(chainId, filter, body) ?? namedBy(filter, parseAnswer(body, id, chainId))
   const [first, last] = [logs[0]?.blockNumber ?? from, logs.at(-1)?.blockNumber ?? to]
   if (logs.length > 0 && (first < from || last > to))
     throw new RpcError(`asked for logs of ${from} to ${to}, got ${first} to ${last}`)
   return logs
 }
 
-/** Those that the table names. Throws RpcError if a block has two hashes. */
-export function namedBy(table: PairTable, logs: readonly SourceLog[]): readonly SourceLog[] {
+type Pair = NonNullable<LogFilter['pairs']>[number]
+
+/** By address and topic. */
+type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>
+
+const known = new WeakMap<LogFilter, Pairs>()
+
+function pairsOf(filter: LogFilter): Pairs {
+  const before = known.get(filter)
+  if (before !== undefined) return before
+  const byAddress = Map.groupBy(filter.pairs ?? [], ({ address }) => address)
+  const pairs = new Map(
+    [...byAddress].map(([address, own]) => [
+      address as string,
+      new Map<string, Pair>(own.map((pair) => [pair.topic0, pair])),
+    ]),
+  )
+  known.set(filter, pairs)
+  return pairs
+}
+
+/** Those that the filter names. Throws RpcError if a block has two hashes. */
+export function namedBy(filter: LogFilter, logs: readonly SourceLog[]): readonly SourceLog[] {
   for (const [index, { blockNumber, blockHash }] of logs.entries()) {
     const before = logs[index - 1]
     if (before?.blockNumber === blockNumber && before.blockHash !== blockHash)
       throw new RpcError('the logs of one block name two block hashes')
   }
-  return logs.filter((log) => table.has(log))
+  const pairs = pairsOf(filter)
+  return logs.filter(({ address, topics }) => pairs.get(address)?.has(topics[0] ?? ''))
 }
 
 function parseAnswer(body: Buffer, id: number, chainId: number): readonly SourceLog[] {

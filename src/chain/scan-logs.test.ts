@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Hash } from '#base/address.ts'
-import type { SourceLog } from '../chain-source.ts'
-import { parseLogs } from '../parse-rpc.ts'
-import { RpcError } from '../rpc-error.ts'
-import { PairTable } from './pair-table.ts'
+import type { SourceLog } from './chain-source.ts'
+import { parseLogs } from './parse-rpc.ts'
+import { RpcError } from './rpc-error.ts'
 import { readLogsAnswer, scanLogs } from './scan-logs.ts'
 
 const token = `0x${'ab'.repeat(20)}` as const
@@ -17,7 +16,7 @@ const pairs = [
   { address: other, topic0: claim },
   { address: token, topic0: claim },
 ]
-const table = new PairTable(pairs)
+const filter = { addresses: null, topics: [], pairs }
 const chainId = 8453
 
 interface Wire extends Record<string, unknown> {
@@ -90,7 +89,7 @@ function bodyOf(list: readonly object[], text = JSON.stringify(list)): Buffer {
 }
 
 function read(body: Buffer): readonly SourceLog[] {
-  return readLogsAnswer({ id: 7, chainId, table, body, from: 0, to: 1_000_000 })
+  return readLogsAnswer({ id: 7, chainId, filter, body, from: 0, to: 1_000_000 })
 }
 
 /** What the plain way reads: parsed as JSON and checked field by field. */
@@ -105,7 +104,7 @@ describe('logs read from bytes', () => {
     fc.assert(
       fc.property(logs, (list) => {
         const body = bodyOf(list)
-        assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
+        assert.ok(scanLogs(chainId, filter, body), 'read straight from the bytes')
         assert.deepEqual(read(body), plainly(list))
       }),
     ))
@@ -119,7 +118,7 @@ describe('logs read from bytes', () => {
           return Object.fromEntries(keys.sort((a, b) => a.at - b.at).map(({ entry }) => entry))
         })
         const body = bodyOf(shuffled)
-        assert.ok(scanLogs(chainId, table, body), 'read straight from the bytes')
+        assert.ok(scanLogs(chainId, filter, body), 'read straight from the bytes')
         assert.deepEqual(read(body), plainly(list))
       }),
     ))
@@ -234,7 +233,7 @@ describe('an answer that cannot be true is refused:', () => {
 
   test('logs of blocks that were not asked for', () => {
     assert.throws(
-      () => readLogsAnswer({ id: 7, chainId, table, body: bodyOf([first]), from: 0, to: 1_000 }),
+      () => readLogsAnswer({ id: 7, chainId, filter, body: bodyOf([first]), from: 0, to: 1_000 }),
       /asked for logs of 0 to 1000, got 1001 to 1001/,
     )
   })
