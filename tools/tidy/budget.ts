@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4185,
   api: 3299,
   base: 753,
-  chain: 3296,
+  chain: 3235,
   data: 5422,
   db: 1768,
   ecosystem: 2966,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4143,
   payments: 5566,
   site: 2062,
-  tests: 49173,
+  tests: 49172,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
