@@ -24,7 +24,7 @@ export interface Payee {
   readonly isOwn: boolean
 }
 
-/** One per authorization, forever. */
+/** A payment is stored once per authorization, for ever. */
 export interface X402Payment extends Signed {
   readonly id: string
   readonly chainId: number

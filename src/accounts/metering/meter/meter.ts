@@ -387,7 +387,7 @@ export interface UsageDay {
   readonly paid: number
 }
 
-/** The day after units were taken, and how many of them. */
+/** A bucket's day after units were taken, and the number taken. */
 interface TakenUnits extends UsageDay {
   readonly granted: number
 }
