@@ -14,7 +14,6 @@ import {
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { compilePriceDecoder, topicsOf } from '#index/price-logs.ts'
 import { foldHours, foldHoursAnew } from './hours.ts'
-import { hasReported, lastEmitter } from './queries.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) =>
@@ -69,17 +68,15 @@ async function storePrices(change: Change, read: readonly PriceFact[]): Promise<
   const facts = await ofNewestPhases(change, read)
   change.changes?.price(facts)
   // The last fact of a block wins.
-  const points = new Map(
-    facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each] as const),
+  const byBlock = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
+  const ends = [...byBlock.values()]
+  await foldHours(
+    change,
+    ends.map((each) => ({ ...each, unix: each.log.timestamp })),
   )
-  const ends = [...points.values()].map(({ symbol, price, liquidity, emitter, log }) => {
-    const { chainId, blockNumber, timestamp: unix } = log
-    return { symbol, unix, chainId, blockNumber, price, liquidity, emitter }
-  })
-  await foldHours(change, ends)
-  const rows = ends.map(({ symbol, chainId, blockNumber, unix, price, liquidity, emitter }) => {
+  const rows = ends.map(({ symbol, price, liquidity, emitter, log }) => {
     const texts = [price, liquidity].map((value) => (value === null ? null : String(value)))
-    return [symbol, chainId, blockNumber, unix, ...texts, emitter]
+    return [symbol, log.chainId, log.blockNumber, log.timestamp, ...texts, emitter]
   })
   await change.connection.insert(POINTS, rows)
 }
@@ -107,14 +104,19 @@ async function ofNewestPhases(
   const kept: PriceFact[] = []
   for (const fact of facts) {
     const { symbol, emitter } = fact
-    const series = { symbol, chainId }
-    if (emitter !== null && !current.has(symbol))
-      current.set(symbol, await lastEmitter(connection, series))
+    if (emitter !== null && !current.has(symbol)) {
+      const [newest] = await connection.run(sql`
+        select emitter from price_points
+        where symbol = ${symbol} and chain_id = ${chainId} and emitter is not null
+        order by block_number desc limit 1`)
+      current.set(symbol, newest && column.text(newest, 'emitter'))
+    }
     if (emitter !== null && current.get(symbol) !== emitter) {
-      const key = `${symbol}|${emitter}`
-      const isFirst = !begun.has(key) && !(await hasReported(connection, { ...series, emitter }))
-      begun.add(key)
-      if (!isFirst) continue
+      const reported = await connection.run(sql`
+        select 1 as one from price_points
+        where symbol = ${symbol} and chain_id = ${chainId} and emitter = ${emitter} limit 1`)
+      if (reported.length > 0 || begun.has(`${symbol}|${emitter}`)) continue
+      begun.add(`${symbol}|${emitter}`)
       current.set(symbol, emitter)
     }
     kept.push(fact)

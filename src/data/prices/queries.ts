@@ -41,33 +41,6 @@ export async function lastPoint(
   return row && toPoint(row)
 }
 
-interface FeedSeries {
-  readonly symbol: string
-  readonly chainId: number
-}
-
-/** The aggregator of the newest point that a feed stated. */
-export async function lastEmitter(
-  connection: Connection,
-  { symbol, chainId }: FeedSeries,
-): Promise<string | undefined> {
-  const [row] = await connection.run(sql`
-    select emitter from price_points
-    where symbol = ${symbol} and chain_id = ${chainId} and emitter is not null
-    order by block_number desc limit 1`)
-  return row && column.text(row, 'emitter')
-}
-
-export async function hasReported(
-  connection: Connection,
-  { symbol, chainId, emitter }: FeedSeries & { readonly emitter: string },
-): Promise<boolean> {
-  const found = await connection.run(sql`
-    select 1 as one from price_points
-    where symbol = ${symbol} and chain_id = ${chainId} and emitter = ${emitter} limit 1`)
-  return found.length > 0
-}
-
 /** Oldest first; both bounds are included. */
 export async function pointsBetween(
   connection: Connection,
