@@ -16,10 +16,3 @@ export type EventSources = { readonly [Part in EventPart]: readonly EventSource[
 export const eventLists = Object.fromEntries(
   eventKinds.map(({ part, mapping }) => [part, Type.Optional(Type.Array(mapping))]),
 ) as { readonly [K in Kind as K['part']]: TOptional<TArray<K['mapping']>> }
-
-/** Mappings that are valid, but hardly meant, by the list that they are in. */
-export function mappingWarnings(sources: EventSources) {
-  return eventKinds.flatMap(({ part, warnings }) =>
-    (warnings?.(sources[part]) ?? []).map((message) => ({ field: part, message })),
-  )
-}

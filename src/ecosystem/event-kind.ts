@@ -42,8 +42,6 @@ interface EventKind<Part extends string, Mapping extends TSchema> {
   readonly meanings: Readonly<Record<string, string>>
   /** Undefined after a problem. `entry` has the shape of `mapping`. */
   resolve(context: MappingContext, entry: Static<Mapping>): EventSource | undefined
-  /** Mappings that are valid, but hardly meant. */
-  warnings?(sources: readonly EventSource[]): readonly string[]
 }
 
 export interface EventMetric {

@@ -3,8 +3,8 @@ import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
+import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import { allDatasets } from '#data/datasets.ts'
-import { mappingWarnings } from '#data/kinds.ts'
 import { priceBookOf } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -27,7 +27,7 @@ interface IndexInput {
 /** Checks the ecosystem file against the chains first. */
 export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, logger } = input
-  for (const { message } of mappingWarnings(ecosystem)) logger.warn(message)
+  for (const message of repeatedBurns(ecosystem.burns)) logger.warn(message)
   const sourceOf = openSources(ecosystem, logger)
   const starting = proveStartBlocks(ecosystem, sourceOf)
   starting.catch(() => undefined)

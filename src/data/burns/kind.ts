@@ -11,7 +11,7 @@ import {
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 import type { MappingContext } from '#ecosystem/resolver.ts'
-import { isTransferOfToken, repeatedBurns } from './repeated-burns.ts'
+import { isTransferOfToken } from './repeated-burns.ts'
 
 export const BURNS = 'burns'
 
@@ -50,7 +50,6 @@ export const burns = defineEventKind({
     from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
   },
-  warnings: repeatedBurns,
   resolve(context, entry) {
     const { resolver, field } = context
     const { problems } = resolver

@@ -6,7 +6,7 @@ import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { mappingWarnings } from '#data/kinds.ts'
+import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
@@ -31,7 +31,8 @@ export async function checkFile(
     throw error
   })
   if (ecosystem instanceof EcosystemError) return joinOutcomes([{ errors: ecosystem.problems }])
-  const repeated = { warnings: mappingWarnings(ecosystem) }
+  const warnings = repeatedBurns(ecosystem.burns)
+  const repeated = { warnings: warnings.map((message) => ({ field: 'burns', message })) }
   if (offline) return joinOutcomes([repeated])
   const endpoints = await checkEndpoints(ecosystem.chains, clock)
   const useless = endpoints.filter(({ isUsable }) => !isUsable)
@@ -65,10 +66,10 @@ export async function checkFile(
       return outcome
     }),
   )
-  const { warnings, ...found } = joinOutcomes(outcomes)
+  const { warnings: doubts, ...found } = joinOutcomes(outcomes)
   // Payments that fail under a wrong domain are its consequence.
   const isWrongDomain = found.errors.some(({ field }) => field === 'payment.domain')
-  const shown = warnings.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
+  const shown = doubts.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
   return joinOutcomes([repeated, { warnings: endpoints }, { ...found, warnings: shown }])
 }
 

@@ -69,10 +69,7 @@ export async function inspectChain({ view, address, more, onStep }: Inspection):
     isShare: vaultAsset !== undefined,
     pool,
     quotes,
-    asset: await readPaymentAsset(
-      view,
-      quotes.map((quote) => quote.token),
-    ),
+    asset: await readPaymentAsset(view, quotes),
     events,
   }
 }
@@ -208,11 +205,11 @@ interface PaymentAsset {
 /** Finds the chain's USDC, else a six-decimal token of that symbol among these, with its signing domain. */
 async function readPaymentAsset(
   view: ChainView,
-  others: readonly TokenFacts[],
+  quotes: readonly QuotePrice[],
 ): Promise<PaymentAsset | undefined> {
   const known = view.known?.usdc
-  const named = others.filter(({ symbol }) => symbol === 'USDC').map(({ address }) => address)
-  for (const address of known === undefined ? named : [known]) {
+  const named = quotes.filter(({ token }) => token.symbol === 'USDC')
+  for (const address of known === undefined ? named.map((each) => each.token.address) : [known]) {
     const token = await readToken(view, address)
     if (token?.decimals !== 6) continue
     const separator = await ask(view, address, 'DOMAIN_SEPARATOR() view returns (bytes32)')

@@ -87,10 +87,8 @@ export async function scanBack(
   const found: (readonly SourceLog[])[] = []
   let count = 0
   let from = scan.to + 1
-  for await (const { logs, left } of walkLogs(source, {
-    ...scan,
-    blocks: FIRST_BLOCKS,
-  })) {
+  const parts = walkLogs(source, { ...scan, blocks: FIRST_BLOCKS })
+  for await (const { logs, left } of parts) {
     found.unshift(logs)
     count += logs.length
     from = left.to + 1
