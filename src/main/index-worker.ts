@@ -13,7 +13,7 @@ import { migrateStore, openStore } from './stores.ts'
 /** Passed as `workerData`. */
 export interface IndexWork {
   readonly config: Pick<Config, 'dataFolder' | 'database' | 'log'>
-  /** Validated before. */
+  /** The starting thread has validated it. */
   readonly file: EcosystemFile
 }
 

@@ -60,7 +60,7 @@ export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly 
     async read(call: Call) {
       const { assets = [] } = (await readBuilt()) ?? {}
       const [, asset] = [...assets].find(([name]) => isMeant(name, call)) ?? []
-      if (asset === undefined) return refuse('not_found', 'there is no such file')
+      if (asset === undefined) return refuse('not_found', 'there is no such file; reload the page')
       const headers = ['Content-Type', asset.type, 'Cache-Control', cached]
       const accepted = call.headers['accept-encoding']?.toString()
       const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))

@@ -173,7 +173,7 @@ export function checkSigned(
   expected: { readonly action: Action; readonly freshness: Freshness },
 ): SignedMessage | Refusal {
   const wallet = parseAddress(input.ownerAddress)
-  if (wallet === undefined) return refuse('invalid_address', 'the wallet address is not valid')
+  if (wallet === undefined) return refuse('invalid_address', 'ownerAddress is not a valid address')
   const signature = parseSignature(input.signature)
   if (signature === undefined)
     return refuse(

@@ -61,7 +61,7 @@ async function auditOnce(ctx: Context, note: AccountsAudit['note']): Promise<rea
   return differences
 }
 
-/** Notes open money, which is not an error. */
+/** Notes unclaimed deposits and debts, which are not errors. */
 async function noteOpenMoney(
   ctx: Context,
   connection: Connection,

@@ -190,6 +190,6 @@ async function sumTransfers(
   return holder === ZERO_ADDRESS ? sent - received : received - sent
 }
 
-/** With one endpoint, a missing transfer and one that never happened look alike. */
+/** If no endpoint has the transfer, it may be missing there, or may never have happened. */
 const UNEXPLAINED =
   'no endpoint returns transfers that explain it: the Transfer event of the token has another shape, it moves balances without Transfer events (rebasing, fees), so that its holders cannot be followed, or every endpoint lacks old history; add an archive endpoint to tell them apart'

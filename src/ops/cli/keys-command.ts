@@ -51,7 +51,7 @@ export function keysCommand(process: NodeJS.Process): Command {
 
 function readOwner(text: string): Address {
   const owner = parseAddress(text)
-  if (owner === undefined) throw new InvalidArgumentError('must be an EVM address')
+  if (owner === undefined) throw new InvalidArgumentError('write 0x and 40 hex digits')
   return owner
 }
 

@@ -132,7 +132,7 @@ export function stateOf(claim: Claim, facts: Facts): ClaimState {
 
 function verified(own: readonly Credit[], confirmations: number): ClaimState {
   const [first] = own
-  if (first === undefined) throw new Error('a verified claim has a credit')
+  if (first === undefined) throw new Error('a verified claim must have a credit')
   return {
     status: 'verified',
     confirmations,

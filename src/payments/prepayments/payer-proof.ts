@@ -81,7 +81,7 @@ async function waitsForProof(
     readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
   )
   if (known === undefined)
-    return refuse('data_not_ready', 'deposits cannot be read now', { retryAfterSeconds: 10 })
+    return refuse('data_not_ready', 'cannot read deposits; retry', { retryAfterSeconds: 10 })
   const credits = await liveCreditsOf({ run: ctx.accounts.read }, [txHash])
   const credited = new Set(credits.map(logName))
   return known.deposits.some(

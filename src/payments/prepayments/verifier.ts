@@ -53,7 +53,7 @@ const CLAIMS_PER_PASS_MAX = 500
 export const WATCH_BLOCKS = 2_000
 
 const memoryOf = oncePerContext(() => ({
-  /** Next position in the old claims, which are checked in turns because a deposit may be found late. */
+  /** Position in the old claims. They are checked in turns, because a deposit may be found late. */
   place: FIRST_PLACE as ClaimPlace,
   /** When each credit without a log was last checked, by its id. */
   lookedAtMs: new Map<string, number>(),

@@ -107,7 +107,7 @@ function parseUint(digits: string): bigint | undefined {
   return value < 2n ** 256n ? value : undefined
 }
 
-/** 2 KB, more owners than the gas for the check allows. */
+/** At most 2 KB: checking more owners would exceed `WALLET_GAS` anyway. */
 const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
 
 /** Normalizes a key's signature to v of 27 or 28. */

@@ -219,7 +219,7 @@ export async function setHint(
     where id = ${input.id} and status = 'open'`)
 }
 
-/** Returns true for the single request that the payment's credit serves. */
+/** Marks the payment as served; true for the one request that may use its credit. */
 export async function takeServed(connection: Connection, id: string): Promise<boolean> {
   const taken = await connection.run(sql`
     update x402_intents set served = 1

@@ -389,7 +389,7 @@ export async function creditPayment(
   input: {
     readonly payment: Pick<X402Payment, 'id'>
     readonly deposit: Deposit
-    /** Whether this serves the call or top-up that it paid for. */
+    /** Whether the call or top-up that it paid for is answered with this credit. */
     readonly isServed: boolean
   },
 ): Promise<Credited | undefined> {

@@ -130,7 +130,7 @@ async function askOne(
 }
 
 function toObject(value: unknown): JsonObject {
-  if (!isObject(value)) throw new Error('the node returned no object')
+  if (!isObject(value)) throw new Error("the node's answer is not a JSON object")
   return value
 }
 
@@ -138,6 +138,6 @@ const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
 function toQuantity(value: unknown): bigint {
   if (typeof value !== 'string' || !QUANTITY.test(value))
-    throw new Error('the node returned no quantity')
+    throw new Error("the node's answer is not a hex quantity")
   return BigInt(value)
 }
