@@ -173,7 +173,7 @@ const INTRODUCTION = `# Fields of the ecosystem file
 <!-- Written by tools/field-reference.ts from src/ecosystem/; do not edit. -->
 
 Look up a field of the file that describes your chains, tokens and events;
-[your first ecosystem](first-ecosystem.md#2-edit-the-file) says how to write it, and
+[your first ecosystem](first-ecosystem.md#edit-the-file) says how to write it, and
 [local-ecosystem.ts](../devnet/local-ecosystem.ts) of a checkout is a full example. \`[]\` stands for each entry of a
 list. Unknown fields are refused. A text may name environment variables as \`\${NAME}\`, such as the key in a URL.`
 
