@@ -29,26 +29,24 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'service.keyPrefix': says('The beginning of every API key.'),
   'service.publicBaseUrl': says('The URL that callers use. All absolute URLs come from it.'),
   'service.pricingDocsUrl': says(
-    'Where a 402 sends its reader. If missing, the pricing section of `/scalar/v1`.',
+    'The link in a 402. Default: the pricing section of `/scalar/v1`.',
   ),
-  'service.colors': says(
-    'Colors of the page, its charts and badges. Without it, those of the house style.',
-  ),
+  'service.colors': says('Colors of the page, its charts and badges. Default: the house style.'),
   'service.colors.chains': says('Colors of the chains in charts, in the order of `chains`.'),
   'service.colors.chains[].light': says('On a light page.'),
   'service.colors.chains[].dark': says('On a dark page.'),
   'service.colors.accent': says('The accent of the page and of its charts.'),
   'service.colors.accent.light': says('On a light page.'),
   'service.colors.accent.dark': says('On a dark page.'),
-  'service.links': says('Addresses elsewhere, for the people who look at the page.'),
+  'service.links': says('External links on the page.'),
   'service.links.trade': says('Where the token is bought; shown to a wallet below the gate.'),
-  'service.links.website': says('Of the ecosystem.'),
-  'service.links.community': says('Where its people talk.'),
-  'service.words': says('What the page calls the events of `graveDigs`, where they are no graves.'),
-  'service.words.graveDig': says('One of them, instead of `Grave dug`.'),
-  'service.words.graveDigs': says('Several, instead of `Graves dug`.'),
+  'service.links.website': says("The ecosystem's website."),
+  'service.links.community': says('Its forum or chat.'),
+  'service.words': says('What the page calls `graveDigs`, if not graves.'),
+  'service.words.graveDig': says('A single event, instead of `Grave dug`.'),
+  'service.words.graveDigs': says('Several events, instead of `Graves dug`.'),
   'service.words.dig': says('The noun, instead of `dig`; its plural has an s.'),
-  'service.words.digger': says('Who does it, instead of `digger`; its plural has an s.'),
+  'service.words.digger': says('The wallet, instead of `digger`; its plural has an s.'),
 
   chains: says('The chains that the service follows. Other entries refer to them by name.'),
   'chains[].name': says('How the file, the API and `/readyz` call the chain. Unique.'),
@@ -69,10 +67,10 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     '`"tag"` where the nodes know `safe` and `finalized`, else the depth in blocks after which a block is final.',
   ),
   'chains[].staleAfterSeconds': says(
-    'The age of the newest block at which answers call the chain stale.',
+    'Answers call the chain stale once its newest block is this old.',
   ),
   'chains[].proofs': says(
-    'Which logs of new blocks are proven by receipts. `"deposits"`: of payments only, for nodes that do not serve the receipts of whole blocks.',
+    'Which logs of new blocks are proven by receipts. `"deposits"`: payments only, for nodes without `eth_getBlockReceipts`.',
     'every',
   ),
 
@@ -80,10 +78,10 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'tokens[].symbol': says('How the file and the API call the token. Unique, whatever its case.'),
   'tokens[].name': says('The name that people see.'),
   'tokens[].role': says(
-    'Exactly one token is `primary`, at most one `secondary`: their every transfer is followed. Any number are `reward`.',
+    'One token is `primary`, at most one `secondary`; every transfer of these is followed. Any number are `reward`.',
   ),
   'tokens[].decimals': says(
-    'Compared with the contracts: where it has others, a token is listed once more, under another symbol.',
+    'Compared with the contracts. List a token again, under another symbol, for a chain where it has others.',
   ),
   'tokens[].addresses': says(
     'The contract on each chain that has the token, by the name of the chain. `"native"`: the coin of the chain, a reward token with 18 decimals and no balances here; payouts name it as `0x0000…` or `0xEeee…`.',
@@ -93,35 +91,35 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   ),
   'tokens[].price.kind': says('How the price is read; the other fields depend on it.'),
   'tokens[].price.since': says(
-    'In a list: from when on the source counts, a block of its chain or a day (UTC). Until its first event from then on, the source before it holds.',
+    'In a list: the block of its chain, or the day (UTC), from which the source counts. Until its first event after that, the source before it holds.',
   ),
   'tokens[].price.chain': says('The chain of the pool, vault or feed.'),
   'tokens[].price.address': says(
-    'The contract that emits the events. Of Chainlink, the proxy, whose aggregators are found and followed, or a single aggregator.',
+    'The contract that emits the events. For Chainlink the proxy, whose aggregators are found and followed, or one aggregator.',
   ),
   'tokens[].price.quote': says('A listed token with a price of its own.'),
   'tokens[].price.wrapped': says(
     'For the coin: most pools hold a token that wraps it. Both sides of the pool are compared with it.',
   ),
   'tokens[].price.minLiquidityUsd': says(
-    'While the pool holds less, counting both sides, there is no price: a nearly empty pool states any price. Pools of Uniswap, its forks and Solidly only.',
+    'There is no price while both sides of the pool together are worth less, because a nearly empty pool can have any price. For Uniswap, its forks and Solidly only.',
   ),
   'tokens[].bridges': says(
-    'Bridges that mint and burn the token. Mints and burns beside their events are moves between chains: neither burned nor newly minted.',
+    'Bridges that mint and burn the token. A mint or burn that comes with a bridge event moves tokens between chains: it counts as neither burned nor newly minted.',
   ),
   'tokens[].bridges[].chain': says('The chain of the contract.'),
   'tokens[].bridges[].address': says('The contract that emits the event.'),
   'tokens[].bridges[].event': says(
-    'The event that stands beside each mint or burn, in the same transaction.',
+    'The event that comes with each mint or burn, in the same transaction.',
   ),
   'tokens[].bridges[].amount': says(
     'The argument that holds the amount, in base units, equal to that of the mint or burn.',
   ),
   'tokens[].bridges[].where': says(
-    'Which of the events count, as in mappings. A bridge that moves other tokens too needs the argument that names this one: otherwise whoever moves a token of their own there hides a burn of the same amount.',
+    'Which of the events count, as in mappings. For a bridge of several tokens, select this one: otherwise moving any token there hides a burn of the same amount.',
   ),
 
-  supply: says('What does not circulate.'),
+  supply: says('Addresses whose tokens do not circulate.'),
   'supply.burnAddresses': says(
     'Transfers to these count as burned, like those to the zero address, which need not be listed.',
   ),
@@ -148,13 +146,13 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'The token of the amounts, by symbol; needed unless an argument names it.',
   ),
   '<events>[].where': says(
-    'By argument, the accepted values, one text or a list, or the refused ones: `{ not: … }`. Other events are left out. On `Transfer`, it can narrow the burns but never widen them.',
+    'Filter by argument: accepted values (a text or a list), or refused ones: `{ not: … }`. On `Transfer`, it can narrow the burns but never widen them.',
   ),
   '<events>[].amount': says(
     'The argument that holds the amount, in base units. Needed unless `rows` decides it.',
   ),
   '<events>[].rows': says(
-    'A module beside the file that decides which logs count, and their rows: [mappings as code](mappings-as-code.md). What it decides is left out here.',
+    'A module next to the file that decides which logs count, and their rows: [mappings as code](mappings-as-code.md). Leave out the fields it decides.',
   ),
   '<events>[].with': says(
     'Events whose logs the module sees too, if they are of the same transaction. For `rows` only.',
@@ -184,7 +182,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
     'Blocks on top of a deposit before it is credited; 0 on local chains only. The same for every process.',
   ),
   'payment.settle': says(
-    'Who settles x402 payments. Without it, the wallet of `SEXTON_SETTLING_KEY_FILE` in this service, if that is set; both are refused.',
+    'Who settles x402 payments. Default: this service, if `SEXTON_SETTLING_KEY_FILE` is set. Setting both is refused.',
   ),
   'payment.settle.facilitator': says('The https URL of an x402 facilitator.'),
   'payment.payTo': says(
@@ -196,7 +194,7 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   ),
 
   quotas: says('Free calls per UTC day. A tier that is missing has its default.'),
-  'quotas.<tier>': says('Of this tier.'),
+  'quotas.<tier>': says('Free calls of this tier.'),
   pricePerCallUsd: says('What a call beyond the quota costs; at most 6 decimals.', '0.0001'),
   gate: says(
     'What a wallet must hold of the primary and secondary token to mint a key. `"open"`: any wallet may. Without it no keys are minted.',
@@ -204,17 +202,17 @@ export const fieldMeanings: Readonly<Record<string, FieldMeaning>> = {
   'gate.chain': says('The chain of the balances.'),
   'gate.minimumUsd': says('The least value of both tokens together; exactly this much passes.'),
   'gate.depthBlocks': says(
-    'How far below the head balances are read; at most `finality`, if that is a depth.',
+    'How many blocks below the head balances are read; at most `finality`, if that is a depth.',
   ),
   'gate.averagePriceMinutes': says(
     'The minutes over which prices are averaged, so that one block cannot move them.',
   ),
   '<tier>': says(
-    "The share of a token's supply, over all its chains, that makes a wallet `<tier>`. Without it nobody is.",
+    "The share of a token's supply, over all its chains, that makes a wallet `<tier>`. Without it, no wallet is.",
   ),
   '<tier>.token': says('The primary or the secondary token. Without it, the secondary.'),
   '<tier>.supplyPerMille': says('The share in thousandths: 1 is 0.1%.'),
   '<tier>.depthBlocks': says(
-    "How far below the head balances are read. Without it, the gate's, else 10.",
+    "How many blocks below the head balances are read. Default: the gate's, else 10.",
   ),
 }
