@@ -11,7 +11,7 @@ export interface PayerProof {
   readonly publicId: string
   readonly message: string
   readonly signature: string
-  /** The contract is asked separately, when the proof is posted. */
+  /** Whether a contract signed; the service asks the contract itself when the proof is posted. */
   readonly byContract: boolean
   readonly freshness: Freshness
 }

@@ -146,7 +146,6 @@ function openFile(file: string, name: StoreName): Engine {
 }
 
 interface OpenContext extends Context {
-  /** Closes the stores. */
   close(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 756,
   feed: 1668,
   index: 4929,
-  main: 1441,
+  main: 1440,
   ops: 4139,
   payments: 5566,
   site: 2062,

@@ -436,8 +436,8 @@ interface LogSyncOptions {
 const syncData: SyncFile = promisify(fdatasync)
 
 /**
- * Syncs the log while the next batch is decided; callers during a sync share the next one. SQLite's POSIX locks are
- * on other files, so opening the log drops none.
+ * Syncs the log while the next batch is decided; callers during a sync share the next one. SQLite holds its POSIX
+ * locks on other files, so they survive when this handle is closed.
  */
 export class LogSync {
   readonly #file: string

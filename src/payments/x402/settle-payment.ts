@@ -53,7 +53,7 @@ export interface ToSettle<T> {
   readonly payee: Payee
   readonly amounts: readonly MicroUsd[]
   readonly addressBucket: string
-  /** Whether another payment that raises the same balance is good enough. */
+  /** Whether the caller only needs the balance raised, even if another payment does it. */
   readonly isForBalance: boolean
   /** False once the client has left; a later request that shows the payment is then served. */
   isAwaited(): boolean

@@ -387,7 +387,7 @@ export interface UsageDay {
   readonly paid: number
 }
 
-/** A bucket's day after units were taken, and the number taken. */
+/** A bucket's counts for the day, including the units just taken, and how many those are. */
 interface TakenUnits extends UsageDay {
   readonly granted: number
 }
