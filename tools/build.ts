@@ -64,7 +64,7 @@ export async function buildService(): Promise<void> {
     logLevel: 'warning',
   })
   for (const { path, contents } of outputFiles) await put(path, contents)
-  await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), ecosystemTypes())
+  await put(join(ROOT, 'dist/ecosystem/define-ecosystem.d.ts'), await ecosystemTypes())
   await put(
     join(ROOT, 'dist/licenses.txt'),
     await licensesOf([...Object.keys(metafile.inputs), ...OF_PAGE]),
@@ -74,6 +74,7 @@ export async function buildService(): Promise<void> {
   const inputs = [
     ...Object.keys(metafile.inputs),
     ...(await consoleInputs()),
+    MODULE_TYPES,
     'tools/build.ts',
     'tools/build-client.ts',
     'tools/schema-types.ts',
@@ -107,8 +108,12 @@ async function licensesOf(files: readonly string[]): Promise<string> {
   return (await Promise.all(texts)).join('\n---\n\n')
 }
 
-function ecosystemTypes(): string {
-  return `export type EcosystemFile = ${typeOfSchema(JSON.parse(JSON.stringify(ecosystemFile)))}
+/** Types that mappings are written with; no bundle has them. */
+const MODULE_TYPES = 'src/ecosystem/module-types.ts'
+
+async function ecosystemTypes(): Promise<string> {
+  return `${await readFile(join(ROOT, MODULE_TYPES), 'utf8')}
+export type EcosystemFile = ${typeOfSchema(JSON.parse(JSON.stringify(ecosystemFile)))}
 
 /** Gives an ecosystem file its types: \`export default defineEcosystem({ ... })\`. */
 export declare function defineEcosystem(file: EcosystemFile): EcosystemFile

@@ -119,7 +119,14 @@ test('the package starts on local chains where anvil is installed, serves each k
   ])
 })
 
-test('an ecosystem file imports its types from the package, also in a folder without it', async (context) => {
+const PAYOUTS = `import type { DividendRow, ModuleEvent } from 'sexton'
+type PaidOut = ModuleEvent<{ wallets: string[]; amounts: bigint[] }>
+export function rows({ args }: PaidOut): DividendRow[] {
+  return args.wallets.map((recipient, index) => ({ recipient, amount: args.amounts[index] ?? 0n }))
+}
+`
+
+test('an ecosystem file and a module import their types from the package, also in a folder without it', async (context) => {
   const { folder, program } = await install(context)
   // Nothing answers there, which the started service says.
   const nowhere = { base: 'http://127.0.0.1:9', ethereum: 'http://127.0.0.1:9' }
@@ -128,7 +135,9 @@ export default defineEcosystem(${JSON.stringify(localFile(4020, nowhere), null, 
 `
   await writeFile(join(folder, 'sexton.config.ts'), file)
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  const compile = ['--noEmit', '--strict', '--module', 'nodenext', 'sexton.config.ts']
+  await writeFile(join(folder, 'payouts.ts'), PAYOUTS)
+  const flags = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext']
+  const compile = [...flags, 'sexton.config.ts', 'payouts.ts']
   await run(join(MODULES, '.bin/tsc'), compile, { cwd: folder })
 
   const empty = await temporaryFolder(context)

@@ -26,7 +26,8 @@ test('a reader that does not read is cut off, and its cursor brings the rest', a
     await closed
     const ids = [...text.matchAll(/^id: (\S+)\n\n/gm)].map(([, id]) => id ?? '')
     const got = ids.length - 1
-    assert.ok(got > 0 && got < BLOCKS * BURNS, `${got} events arrived`)
+    // A reset may take along what the kernel had received.
+    assert.ok(got < BLOCKS * BURNS, `${got} events arrived`)
     let rest = 0
     const options = { lastEventId: ids.at(-1) ?? '' }
     for await (const { event } of readStream(
