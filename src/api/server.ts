@@ -198,7 +198,10 @@ export function createApi(deps: ApiDeps): HttpServer {
     async stop() {
       stopping.abort()
       const late = setTimeout(() => app.server.closeAllConnections(), STOP_MS)
+      // The connection of a stream is idle once its last event is sent.
+      const idle = setInterval(() => app.server.closeIdleConnections(), 100)
       await app.close()
+      clearInterval(idle)
       clearTimeout(late)
     },
   }
