@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 4185,
-  api: 3299,
+  api: 3302,
   base: 753,
   chain: 3235,
   data: 5389,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4139,
   payments: 5566,
   site: 2062,
-  tests: 49172,
+  tests: 49173,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
