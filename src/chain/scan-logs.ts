@@ -28,41 +28,6 @@ export const RESULT_LIST = '"result":['
 const FALSE = Buffer.from('false', 'latin1')
 const NULL = Buffer.from('null', 'latin1')
 
-function viewOf(body: Uint8Array): DataView {
-  return new DataView(body.buffer, body.byteOffset, body.byteLength)
-}
-
-class Key {
-  readonly #words: readonly number[]
-  readonly #places: readonly number[]
-
-  constructor(text: string) {
-    const view = viewOf(Buffer.from(text, 'latin1'))
-    const places = Array.from({ length: Math.ceil(text.length / 4) }, (_, index) => index * 4)
-    this.#places = places.map((place) => Math.min(place, text.length - 4))
-    this.#words = this.#places.map((place) => view.getUint32(place))
-  }
-
-  isAt(view: DataView, at: number): boolean {
-    for (let index = 0; index < this.#words.length; index += 1)
-      if (view.getUint32(at + (this.#places[index] ?? 0)) !== this.#words[index]) return false
-    return true
-  }
-}
-
-const KEY = {
-  data: new Key('data'),
-  topics: new Key('topics'),
-  address: new Key('address'),
-  removed: new Key('removed'),
-  logIndex: new Key('logIndex'),
-  blockHash: new Key('blockHash'),
-  blockNumber: new Key('blockNumber'),
-  blockTimestamp: new Key('blockTimestamp'),
-  transactionHash: new Key('transactionHash'),
-  transactionIndex: new Key('transactionIndex'),
-} as const
-
 function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
   for (let index = 0; index < text.length; index += 1)
     if (body[at + index] !== text[index]) return false
@@ -93,7 +58,6 @@ class Scan {
   readonly #chainId: number
   readonly #pairs: Pairs
   readonly #body: Buffer
-  readonly #view: DataView
   #address = 0
   #topic0 = 0
   #txHash = 0
@@ -116,7 +80,6 @@ class Scan {
     this.#chainId = chainId
     this.#pairs = pairs
     this.#body = body
-    this.#view = viewOf(body)
   }
 
   list(from: number): boolean {
@@ -152,7 +115,7 @@ class Scan {
         end += 1
       }
       if (body[end + 1] !== COLON) return -1
-      at = this.#field(at + 1, end - at - 1, end + 2)
+      at = this.#field(body.toString('latin1', at + 1, end), end + 2)
       if (at < 0) return -1
       if (body[at] === CLOSE_OBJECT) return at + 1
       if (body[at] !== COMMA) return -1
@@ -160,39 +123,32 @@ class Scan {
     }
   }
 
-  #field(key: number, length: number, at: number): number {
+  #field(name: string, at: number): number {
     const body = this.#body
-    const view = this.#view
-    switch (length) {
-      case 4:
-        return KEY.data.isAt(view, key) ? this.#bytes(at) : this.#other(at)
-      case 6:
-        return KEY.topics.isAt(view, key) ? this.#topics(at) : this.#other(at)
-      case 7:
-        if (KEY.address.isAt(view, key)) return this.#contract(at)
-        if (!KEY.removed.isAt(view, key)) return this.#other(at)
+    switch (name) {
+      case 'data':
+        return this.#bytes(at)
+      case 'topics':
+        return this.#topics(at)
+      case 'address':
+        return this.#contract(at)
+      case 'removed':
         // The rest is for the JSON parser.
         return isText(body, at, FALSE) ? at + FALSE.length : -1
-      case 8:
-        return KEY.logIndex.isAt(view, key) ? this.#quantity(at, 'logIndex') : this.#other(at)
-      case 9:
-        if (!KEY.blockHash.isAt(view, key)) return this.#other(at)
-        this.#blockHash = at + 3
-        return this.#hash(at)
-      case 11:
-        return KEY.blockNumber.isAt(view, key) ? this.#quantity(at, 'blockNumber') : this.#other(at)
-      case 14:
-        if (!KEY.blockTimestamp.isAt(view, key)) return this.#other(at)
+      case 'logIndex':
+      case 'blockNumber':
+        return this.#quantity(at, name)
+      case 'transactionIndex':
+        return this.#quantity(at, 'txIndex')
+      case 'blockTimestamp':
         this.#timestamp = 0
         return isText(body, at, NULL) ? at + NULL.length : this.#quantity(at, 'timestamp')
-      case 15:
-        if (!KEY.transactionHash.isAt(view, key)) return this.#other(at)
+      case 'blockHash':
+        this.#blockHash = at + 3
+        return this.#hash(at)
+      case 'transactionHash':
         this.#txHash = at + 3
         return this.#hash(at)
-      case 16:
-        return KEY.transactionIndex.isAt(view, key)
-          ? this.#quantity(at, 'txIndex')
-          : this.#other(at)
       default:
         return this.#other(at)
     }
