@@ -237,23 +237,19 @@ async function proveFinality(
   source: ChainSource,
 ): Promise<void> {
   if (finality !== 'tag') return
-  await proveTag('safe')
-  if ((await proveTag('finalized')) === undefined)
-    throw refusal('the node answers null for the block "finalized"')
-
-  async function proveTag(tag: BlockTag) {
-    return await source.header(tag).catch((error: unknown) => {
-      const isOfTag = error instanceof EndpointError && !asksToSlowDown(error.kind)
-      throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
-    })
-  }
-
-  function refusal(words: string): ProofError {
-    return new ProofError(
+  const refusal = (words: string) =>
+    new ProofError(
       field,
       `is "tag", but ${words}; write the number of blocks after which a block of ${name} is final, such as ${DEPTH_TO_WRITE}`,
     )
-  }
+  const proveTag = (tag: BlockTag) =>
+    source.header(tag).catch((error: unknown) => {
+      const isOfTag = error instanceof EndpointError && !asksToSlowDown(error.kind)
+      throw isOfTag ? refusal(`the node refuses the block "${tag}" (${error.message})`) : error
+    })
+  await proveTag('safe')
+  if ((await proveTag('finalized')) === undefined)
+    throw refusal('the node answers null for the block "finalized"')
 }
 
 /**
