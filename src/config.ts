@@ -108,7 +108,7 @@ export function readConfig(
     throw new ConfigError(`${name}: ${reading.reason} (got "${reading.shown}")`)
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
-  const yes = (name: string) => read(name, 'no', parseOneOf(['yes', 'no'] as const)) === 'yes'
+  const yes = (name: string) => read(name, 'no', parseChoice(['yes', 'no'] as const)) === 'yes'
   const [general = 3_000, mint = 10, claim = 30] = read<readonly number[]>(
     'SEXTON_GUARD_PER_MINUTE',
     [],
@@ -139,7 +139,7 @@ export function readConfig(
         : { host: metricsHost, port: read('SEXTON_METRICS_PORT', 4021, port) },
     drainSeconds: read('SEXTON_DRAIN_SECONDS', 0, parseNumber({ minimum: 0, maximum: 300 })),
     log: {
-      level: read('LOG_LEVEL', 'info', parseOneOf(LOG_LEVELS)),
+      level: read('LOG_LEVEL', 'info', parseChoice(LOG_LEVELS)),
       format: terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
     },
     guard: {
@@ -217,7 +217,7 @@ function parseNumber(range: { readonly minimum: number; readonly maximum: number
   }
 }
 
-function parseOneOf<T extends string>(values: readonly T[]) {
+function parseChoice<T extends string>(values: readonly T[]) {
   return (text: string): Reading<T> => {
     const value = values.find((each) => each === text.toLowerCase())
     return value === undefined

@@ -41,7 +41,7 @@ export interface Outgoing {
 
 export const NO_QUERY: HttpQuery = new Map()
 
-export function targetOf(pattern: string, path: Call['path'], query: HttpQuery): string {
+export function toTarget(pattern: string, path: Call['path'], query: HttpQuery): string {
   const plain = pattern.replace(/\{([^}]+)\}/g, (_, name: string) =>
     encodeURIComponent(path[name] ?? ''),
   )
@@ -453,11 +453,11 @@ export function weakEtag(of: string | Buffer): string {
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
-  const opaque = opaqueOf(etag)
-  return header.split(',').some((each) => opaqueOf(each) === opaque)
+  const opaque = stripWeakness(etag)
+  return header.split(',').some((each) => stripWeakness(each) === opaque)
 }
 
-function opaqueOf(etag: string): string {
+function stripWeakness(etag: string): string {
   return etag
     .trim()
     .replace(/^W\//, '')

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { allDatasets, registerMigrations } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
 import localEcosystem, { type LocalFile, onChains } from '#devnet/local-ecosystem.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -77,7 +77,7 @@ export function startIndexer(
       leader: new Leader({ engine: register, name: 'index' }),
       clock,
       datasets: allDatasets(ecosystem),
-      prices: priceBookOf(ecosystem.tokens),
+      prices: openPriceBook(ecosystem.tokens),
       sourceOf: (chain) => sources.get(chain.id) ?? openSource(chain),
       reportOf: () => ({
         event: () => undefined,

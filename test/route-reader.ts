@@ -1,6 +1,6 @@
 import { isRefusal, type Refusal } from '#base/refusal.ts'
 import type { Clock } from '#base/time.ts'
-import { answersOf } from '#data/data-route.ts'
+import { getAnswerCache } from '#data/data-route.ts'
 import { supplyRoutes } from '#data/stats/stats.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -21,7 +21,7 @@ export function dataRoutesOf(input: {
     ...route,
     prepare(raw) {
       // A test sees what it has just written.
-      answersOf(ctx).forgetState()
+      getAnswerCache(ctx).forgetState()
       return route.prepare(raw)
     },
   }))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { systemClock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { allDatasets } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -27,7 +27,7 @@ export function commitDepsOf(engine: Engine, ecosystem: Ecosystem): CommitDeps {
     clock: systemClock,
     leader: { hold: followOneAnother },
     datasets: allDatasets(ecosystem),
-    prices: priceBookOf(ecosystem.tokens),
+    prices: openPriceBook(ecosystem.tokens),
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { openApiOf } from '#api/document-pages.ts'
+import { buildOpenApi } from '#api/document-pages.ts'
 import { healthRoutes } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
 import { readConfig } from '#config.ts'
@@ -32,7 +32,7 @@ export async function localDocument() {
       metaRoute(ctx),
       ...healthRoutes(composed),
     ]
-    return openApiOf(ctx, routes)
+    return buildOpenApi(ctx, routes)
   } finally {
     await engine.close()
     await rm(folder, { recursive: true })

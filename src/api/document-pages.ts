@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { capturedExamples, type Examples, type LiveExamples, liveExamples } from '#api/examples.ts'
 import { GUIDES, guidePage, markdownFiles, relinked } from '#api/markdown-page.ts'
-import { describeService, factsOf, type ServiceFacts } from '#api/service-facts.ts'
+import { describeService, getServiceFacts, type ServiceFacts } from '#api/service-facts.ts'
 import type { JsonObject } from '#base/json.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'
@@ -10,7 +10,7 @@ import type { Context } from '#context.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
 import { PaymentRequiredBody, paymentRequiredBody } from '#payments/x402/offer.ts'
 import type { Route } from '#route.ts'
-import { metricsOf } from './meta-route.ts'
+import { listMetrics } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
 import type { Page } from './outside-routes.ts'
 import { scalarPages } from './scalar-pages.ts'
@@ -21,11 +21,11 @@ const UNFINISHED_MS = 10_000
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
-  const facts = factsOf(ctx)
+  const facts = getServiceFacts(ctx)
   const openapi = livePage(ctx, routes, {
     path: '/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    text: ({ answers }) => JSON.stringify(openApiOf(ctx, routes, answers)),
+    text: ({ answers }) => JSON.stringify(buildOpenApi(ctx, routes, answers)),
   })
   return [
     openapi,
@@ -89,8 +89,12 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
 }
 
 /** `live` examples replace captured ones. */
-export function openApiOf(ctx: Context, routes: readonly Route[], live: Examples = {}): JsonObject {
-  const facts = factsOf(ctx)
+export function buildOpenApi(
+  ctx: Context,
+  routes: readonly Route[],
+  live: Examples = {},
+): JsonObject {
+  const facts = getServiceFacts(ctx)
   const captured = capturedExamples(facts)
   const examples = { ...captured, answers: { ...captured.answers, ...live } }
   return toOpenApi({
@@ -103,7 +107,7 @@ export function openApiOf(ctx: Context, routes: readonly Route[], live: Examples
     },
     serverUrl: facts.publicBaseUrl,
     routes,
-    tags: tagsOf(facts, routes),
+    tags: listTags(facts, routes),
     bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
     paymentRequired:
       facts.payment === null
@@ -132,7 +136,7 @@ const OTHER_TAGS = [
   { name: 'Service', description: 'The service itself; never metered' },
 ]
 
-function tagsOf({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
+function listTags({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
   const used = new Set(routes.map((route) => route.tag))
   const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
   const declared = known.filter(({ name }) => used.delete(name))
@@ -166,7 +170,7 @@ ${lines.join('\n')}
 
 ## Metrics and periods
 
-\`metric\` of \`/api/stats/history\` is one of ${metricsOf(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
+\`metric\` of \`/api/stats/history\` is one of ${listMetrics(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
 ${sampleText(sample)}
 ${describeService(facts)}
 ${payingText(facts, routes)}`

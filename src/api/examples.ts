@@ -96,7 +96,7 @@ export function capturedExamples(facts: NamedFacts): CapturedExamples {
   const known = Object.entries(names) as [Name, string][]
   const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
   // Replaces in one pass, because this service's primary token may be named like the captured secondary.
-  const any = new RegExp(known.map(patternOf).join('|'), 'g')
+  const any = new RegExp(known.map(toPattern).join('|'), 'g')
   const text = JSON.stringify(rest).replace(any, (theirs) =>
     JSON.stringify(ownOf.get(theirs)).slice(1, -1),
   )
@@ -104,7 +104,7 @@ export function capturedExamples(facts: NamedFacts): CapturedExamples {
 }
 
 /** A symbol is replaced only as a whole JSON string, the prefix of keys only before `_`. */
-function patternOf([name, theirs]: [Name, string]): string {
+function toPattern([name, theirs]: [Name, string]): string {
   const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   if (name === 'service') return `(?<=")${text}(?=: )`
   if (name === 'keyPrefix') return `${text}(?=_)`

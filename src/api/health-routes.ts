@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Page } from '#api/outside-routes.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from '#api/plain-page.ts'
+import { HTML_TYPE, PLAIN_POLICY, plainPage, toTable } from '#api/plain-page.ts'
 import { refuse } from '#base/refusal.ts'
-import { mapOf, named } from '#base/schema.ts'
+import { named, recordOf } from '#base/schema.ts'
 import { escapeMarkup } from '#base/text.ts'
 import { answer, defineRoute, JSON_TYPE, type Route, wantsPage } from '#route.ts'
 
@@ -44,7 +44,7 @@ export function healthRoutes(deps: HealthDeps): readonly Route[] {
           description: 'Ready',
           schema: named('Readiness', {
             status: Type.Literal('ready'),
-            parts: mapOf(Type.String()),
+            parts: recordOf(Type.String()),
           }),
         },
       },
@@ -73,7 +73,7 @@ export function statusPage({ readiness }: HealthDeps, name: string): Page {
       const title = ready ? 'Data is served' : 'Some data cannot be served right now'
       const content = `<h1>${title}</h1>
 <p>Chains with their last block, nodes and jobs of ${escapeMarkup(name)}, as of now. Programs get the same as JSON, and <a href="/readyz">/readyz</a> answers 503 when data cannot be served.</p>
-${tableOf(Object.entries(parts))}`
+${toTable(Object.entries(parts))}`
       return { status: 200, headers, body: plainPage(title, content) }
     },
   }

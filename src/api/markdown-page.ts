@@ -37,7 +37,7 @@ async function read(path: string, change: (text: string) => string): Promise<For
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }) {
-        return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+        return `<h${depth} id="${toAnchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
     },
   })
@@ -46,7 +46,7 @@ async function read(path: string, change: (text: string) => string): Promise<For
 }
 
 /** Makes anchors as GitHub does, so that links work in both places. */
-export function anchorOf(heading: string): string {
+export function toAnchor(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')

@@ -17,11 +17,11 @@ import { askRoutes } from '#api/ask-routes.ts'
 import { metered } from '#api/metered.ts'
 import { typed } from '#api/openapi.ts'
 import type { Page } from '#api/outside-routes.ts'
-import { factsOf } from '#api/service-facts.ts'
+import { getServiceFacts } from '#api/service-facts.ts'
 import { isObject } from '#base/json.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
-import { acceptsType, BROKEN_BODY, type Call, type Outgoing, type Route, targetOf } from '#route.ts'
+import { acceptsType, BROKEN_BODY, type Call, type Outgoing, type Route, toTarget } from '#route.ts'
 
 interface McpDeps {
   readonly ctx: Context
@@ -96,7 +96,7 @@ function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
 const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
 
 /** Builds the list once. */
-function toolsOf({ ctx, routes }: McpDeps): readonly Tool[] {
+function listTools({ ctx, routes }: McpDeps): readonly Tool[] {
   const known = described.get(routes)
   if (known !== undefined) return known
   const tools = routes.filter(isTool).map((route) => describeTool(ctx, route))
@@ -105,12 +105,12 @@ function toolsOf({ ctx, routes }: McpDeps): readonly Tool[] {
 }
 
 function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
-  const { name, version } = factsOf(deps.ctx)
+  const { name, version } = getServiceFacts(deps.ctx)
   const server = new Server(
     { name, version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolsOf(deps)] }))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...listTools(deps)] }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const route = deps.routes.find((each) => isTool(each) && each.operationId === params.name)
     if (route === undefined)
@@ -167,7 +167,7 @@ async function readResource(
   const outgoing = await page?.read({ ...message, headers: {} })
   if (outgoing === undefined || isRefusal(outgoing))
     throw new McpError(ErrorCode.InternalError, outgoing?.message ?? 'there is none now')
-  return { uri, mimeType, text: textOf(outgoing) }
+  return { uri, mimeType, text: decodeBody(outgoing) }
 }
 
 interface ToolCall {
@@ -187,18 +187,18 @@ export async function callTool(ctx: Context, message: Call, tool: ToolCall): Pro
   const wrong = wrongArguments(tool)
   if (wrong !== undefined) return { result: failed(wrong), headers: [] }
   const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
-  const headers = headersOf(outgoing)
+  const headers = toHeaderMap(outgoing)
   const source = headers.get('x-ratelimit-source')
   return {
-    result: { ...resultOf(outgoing, headers), _meta: metaOf(headers) },
+    result: { ...toToolResult(outgoing, headers), _meta: toResultMeta(headers) },
     headers: source === undefined ? [] : ['X-RateLimit-Source', source],
   }
 }
 
 /** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
-function resultOf(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
+function toToolResult(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
   if (outgoing.status === 402) return paymentRequired(outgoing, headers)
-  const text = textOf(outgoing)
+  const text = decodeBody(outgoing)
   if (outgoing.status >= 300) return failed(text)
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
@@ -242,7 +242,7 @@ function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
     addressBucket: message.addressBucket,
     path,
     query,
-    target: targetOf(route.path, path, query),
+    target: toTarget(route.path, path, query),
     body: undefined,
     signal: message.signal,
     isCut: () => message.isCut(),
@@ -257,14 +257,14 @@ function fromBase64(text: string): unknown {
   return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
 }
 
-function headersOf({ headers }: Outgoing): ReadonlyMap<string, string> {
+function toHeaderMap({ headers }: Outgoing): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (let index = 0; index < headers.length; index += 2)
     found.set((headers[index] ?? '').toLowerCase(), headers[index + 1] ?? '')
   return found
 }
 
-export function textOf({ body }: Pick<Outgoing, 'body'>): string {
+export function decodeBody({ body }: Pick<Outgoing, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }
 
@@ -272,7 +272,7 @@ function failed(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
+function toResultMeta(headers: ReadonlyMap<string, string>): Record<string, unknown> {
   const response = headers.get('payment-response')
   return {
     'sexton/quota': {
@@ -290,7 +290,7 @@ function metaOf(headers: ReadonlyMap<string, string>): Record<string, unknown> {
 function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
   const offer = headers.get('payment-required')
   // Without settlement there is no offer that a client could pay.
-  const data: unknown = offer === undefined ? JSON.parse(textOf(outgoing)) : fromBase64(offer)
+  const data: unknown = offer === undefined ? JSON.parse(decodeBody(outgoing)) : fromBase64(offer)
   return {
     ...failed(JSON.stringify(data)),
     ...(isObject(data) && { structuredContent: { ...data } }),
@@ -311,7 +311,7 @@ function describeTool(ctx: Context, route: Route): Tool {
   return {
     name: route.operationId,
     title: route.summary,
-    description: `${route.summary}. ${costOf(ctx, route)}`,
+    description: `${route.summary}. ${describeCost(ctx, route)}`,
     annotations: { readOnlyHint: true },
     inputSchema: {
       type: 'object',
@@ -327,8 +327,8 @@ function describeTool(ctx: Context, route: Route): Tool {
   }
 }
 
-function costOf(ctx: Context, { metered }: Route): string {
-  const { payment, pricePerCallUsd } = factsOf(ctx)
+function describeCost(ctx: Context, { metered }: Route): string {
+  const { payment, pricePerCallUsd } = getServiceFacts(ctx)
   if (!metered) return 'Cost: free.'
   const beyond =
     payment === null

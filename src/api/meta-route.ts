@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { sleep } from '#base/async.ts'
-import { mapOf, named } from '#base/schema.ts'
+import { named, recordOf } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { notConfiguredSchema } from '#data/meta.ts'
 import { type Metric, metrics } from '#data/stats/history.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { factsOf, type ServiceFacts } from './service-facts.ts'
+import { getServiceFacts, type ServiceFacts } from './service-facts.ts'
 
 const chain = named('Chain', {
   name: Type.String(),
@@ -21,7 +21,7 @@ const token = named('Token', {
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
   decimals: Type.Integer(),
-  addresses: mapOf(Type.String()),
+  addresses: recordOf(Type.String()),
 })
 
 const anomalies = named('Anomaly', {
@@ -89,7 +89,7 @@ const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
 /** GET /api/meta: everything that a client can ask for. */
 export function metaRoute(ctx: Context): Route {
-  const body = metaOf(factsOf(ctx))
+  const body = toServiceRecord(getServiceFacts(ctx))
   return defineRoute({
     method: 'GET',
     path: '/api/meta',
@@ -131,7 +131,7 @@ async function recentAnomalies(ctx: Context): Promise<readonly Static<typeof ano
   return last.found
 }
 
-function metaOf(facts: ServiceFacts) {
+function toServiceRecord(facts: ServiceFacts) {
   const { payment } = facts
   return {
     service: facts.name,
@@ -139,7 +139,7 @@ function metaOf(facts: ServiceFacts) {
     chains: facts.chains,
     tokens: facts.tokens,
     links: { trade: null, website: null, community: null, ...facts.links },
-    metrics: metricsOf(facts),
+    metrics: listMetrics(facts),
     tiers: facts.tiers,
     limits: {
       limitMaximum: 100,
@@ -161,7 +161,7 @@ function metaOf(facts: ServiceFacts) {
   }
 }
 
-export function metricsOf({ notConfigured }: ServiceFacts): readonly string[] {
+export function listMetrics({ notConfigured }: ServiceFacts): readonly string[] {
   const isThere = ({ part }: Metric) => part === undefined || !notConfigured.includes(part)
   return [...metrics].filter(([, metric]) => isThere(metric)).map(([name]) => name)
 }

@@ -2,14 +2,14 @@ import { refuseSpending } from '#accounts/keys/spending-caps.ts'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { CUT, refuseFailure } from '#api/problem.ts'
 import {
   type Ending,
   nothingLeft,
   pushHeaders,
   rateLimitAfterRefusal,
-  rateLimitOf,
+  readRateLimit,
   SECRET,
   stampRateLimit,
   toWire,
@@ -138,8 +138,8 @@ async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   const carried = carriesPayment(call.headers) ? await rejectUsedPayment(ctx, call) : undefined
   if (typeof carried === 'object') return carried
   way.isCredited = carried === 'credited'
-  if (carried === undefined && !meterOf(ctx).wasRefused(caller)) return undefined
-  const { refused, ...rateLimit } = await meterOf(ctx).rateLimit(caller)
+  if (carried === undefined && !getMeter(ctx).wasRefused(caller)) return undefined
+  const { refused, ...rateLimit } = await getMeter(ctx).rateLimit(caller)
   if (refused === undefined) return undefined
   way.rateLimit = { ...rateLimit, remaining: 0 }
   callCounts(ctx).addAdmission(refused.kind)
@@ -179,7 +179,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
       isPaid = true
       continue
     }
-    const admission = paid?.admission ?? (await meterOf(ctx).admit(way.caller, () => call.isCut()))
+    const admission = paid?.admission ?? (await getMeter(ctx).admit(way.caller, () => call.isCut()))
     way.rateLimit = admission.rateLimit
     callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
     if (admission.kind === 'admitted') {
@@ -209,7 +209,7 @@ function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
 async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
   const { ctx, caller, rateLimit } = way
   if (rateLimit !== undefined) return rateLimit
-  return status === 429 ? rateLimitAfterRefusal(ctx, caller) : rateLimitOf(ctx, caller)
+  return status === 429 ? rateLimitAfterRefusal(ctx, caller) : readRateLimit(ctx, caller)
 }
 
 interface StreamEnd {
@@ -246,7 +246,7 @@ function chargeMinutes(
         if (Math.abs(ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
           identifiedMs = ctx.clock()
           const caller = await charged.identify()
-          if (isRefusal(caller)) return yield endText(endOf(caller), RETRY_MS.later)
+          if (isRefusal(caller)) return yield endText(toStreamEnd(caller), RETRY_MS.later)
         }
         const elapsedMs = Math.abs(ctx.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
@@ -261,7 +261,7 @@ function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      const end = endOf(refuseFailure(ctx, error, charged.call.requestId))
+      const end = toStreamEnd(refuseFailure(ctx, error, charged.call.requestId))
       yield endText(end, RETRY_MS.later)
     }
   }
@@ -272,15 +272,15 @@ async function chargeMinute(
   { call, identify }: ChargedCall,
 ): Promise<StreamEnd | undefined> {
   const caller = await identify()
-  if (isRefusal(caller)) return endOf(caller)
-  const admission = await meterOf(ctx).admit(caller)
+  if (isRefusal(caller)) return toStreamEnd(caller)
+  const admission = await getMeter(ctx).admit(caller)
   callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
   if (admission.kind === 'admitted') return undefined
-  if (admission.kind === 'limited') return endOf(refuseSpending(admission.cap))
+  if (admission.kind === 'limited') return toStreamEnd(refuseSpending(admission.cap))
   return exhausted(await offerCall(ctx, caller, call))
 }
 
-function endOf({ code, message }: Refusal): StreamEnd {
+function toStreamEnd({ code, message }: Refusal): StreamEnd {
   return { reason: code, detail: message }
 }
 

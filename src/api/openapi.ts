@@ -35,7 +35,7 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
   for (const route of input.routes) {
     paths[route.path] ??= {}
     Object.assign(paths[route.path] ?? {}, {
-      [route.method.toLowerCase()]: operationOf(input, route, responses),
+      [route.method.toLowerCase()]: toOperation(input, route, responses),
     })
   }
   const schemas = new NamedSchemas()
@@ -69,7 +69,7 @@ function takesPayments({ paymentRequired }: OpenApiInput): boolean {
   return paymentRequired !== null
 }
 
-function operationOf(
+function toOperation(
   input: OpenApiInput,
   route: Route,
   responses: Map<string, JsonObject>,
@@ -80,18 +80,18 @@ function operationOf(
     summary: route.summary,
     description: route.description,
     ...(route.open === true ? { security: [{}] } : {}),
-    ...priceOf(input, route),
-    parameters: parametersOf(route),
+    ...describePrice(input, route),
+    parameters: toParameters(route),
     ...(route.body === undefined
       ? {}
-      : { requestBody: requestBodyOf(route.body, input.examples.requests[route.operationId]) }),
+      : { requestBody: toRequestBody(route.body, input.examples.requests[route.operationId]) }),
     responses: {
-      ...answersOf(input, route),
-      ...notModifiedOf(input, route),
-      ...paymentOf(input, route),
+      ...toAnswers(input, route),
+      ...describeNotModified(input, route),
+      ...describePayment(input, route),
       ...problemResponses(
         {
-          codes: refusalsOf(input, route),
+          codes: listRefusals(input, route),
           takesPayments: takesPayments(input),
           examples: input.examples.problems,
         },
@@ -102,14 +102,14 @@ function operationOf(
 }
 
 /** The price in the form that directories of paid APIs read; the free quota comes first. */
-function priceOf({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
+function describePrice({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
   if (paymentRequired === null || !route.metered) return {}
   const settles = routes.some(({ operationId }) => operationId === TOPUP)
   const price = { mode: 'fixed', currency: 'USD', amount: paymentRequired.pricePerCallUsd }
   return { 'x-payment-info': { price, ...(settles && { protocols: [{ x402: {} }] }) } }
 }
 
-function parametersOf(route: Route): readonly JsonObject[] {
+function toParameters(route: Route): readonly JsonObject[] {
   const own = Object.entries(route.parameters).map(([name, parameter]) => ({
     name,
     in: parameter.in,
@@ -136,21 +136,24 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 }
 
-function requestBodyOf(body: TSchema, bodyExample: unknown): JsonObject {
+function toRequestBody(body: TSchema, bodyExample: unknown): JsonObject {
   // A request without a body is read as an empty object.
   const required = !Compile(body).Check({})
   const example = bodyExample === undefined ? {} : { example: bodyExample }
   return { required, content: { 'application/json': { schema: body, ...example } } }
 }
 
-function answersOf(input: OpenApiInput, route: Route): JsonObject {
+function toAnswers(input: OpenApiInput, route: Route): JsonObject {
   const answers: Record<string, JsonObject> = {}
   for (const [status, shape] of Object.entries(route.answers)) {
     const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
       description: shape.description,
       headers: headerRefs(
-        [...ANSWER_HEADERS[kindOf(route)], ...(route.csv === true ? ['Content-Disposition'] : [])],
+        [
+          ...ANSWER_HEADERS[classifyRoute(route)],
+          ...(route.csv === true ? ['Content-Disposition'] : []),
+        ],
         takesPayments(input),
       ),
       content: {
@@ -166,18 +169,18 @@ function answersOf(input: OpenApiInput, route: Route): JsonObject {
   return answers
 }
 
-function kindOf(route: Route): keyof typeof ANSWER_HEADERS {
+function classifyRoute(route: Route): keyof typeof ANSWER_HEADERS {
   if (route.metered) return 'metered'
   return route.offer === undefined ? 'free' : 'paid'
 }
 
-function notModifiedOf(input: OpenApiInput, route: Route): JsonObject {
+function describeNotModified(input: OpenApiInput, route: Route): JsonObject {
   if (!route.metered || route.stream === true) return {}
   const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'), takesPayments(input))
   return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
 }
 
-function paymentOf(input: OpenApiInput, route: Route): JsonObject {
+function describePayment(input: OpenApiInput, route: Route): JsonObject {
   const { offer } = route
   const { paymentRequired } = input
   if (paymentRequired === null || (!route.metered && offer === undefined)) return {}
@@ -194,7 +197,7 @@ function paymentOf(input: OpenApiInput, route: Route): JsonObject {
   }
 }
 
-function refusalsOf(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
+function listRefusals(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
   const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
   for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
     codes.add(code)
@@ -349,7 +352,7 @@ function problemResponses(input: ProblemInput, shared: Map<string, JsonObject>):
   }
   const responses: Record<number, JsonObject> = {}
   for (const [status, own] of byStatus) {
-    const name = nameOf(own.sort())
+    const name = nameResponse(own.sort())
     if (!shared.has(name)) shared.set(name, problemResponse(status, own, input))
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
@@ -357,7 +360,7 @@ function problemResponses(input: ProblemInput, shared: Map<string, JsonObject>):
 }
 
 /** Makes names such as `InvalidBodyOrInvalidParameter`; some generators refuse a leading digit. */
-function nameOf(codes: readonly RefusalCode[]): string {
+function nameResponse(codes: readonly RefusalCode[]): string {
   const pascal = (code: string) =>
     code.replace(/(?:^|_)([a-z])/g, (_, first) => first.toUpperCase())
   return codes.map(pascal).join('Or')
@@ -385,14 +388,17 @@ function problemResponse(
             },
           ],
         },
-        ...examplesOf(codes, examples),
+        ...pickExamples(codes, examples),
       },
     },
   }
 }
 
 /** Lists one example per code; codes without one, such as a bug's, are left out. */
-function examplesOf(codes: readonly RefusalCode[], examples: ProblemInput['examples']): JsonObject {
+function pickExamples(
+  codes: readonly RefusalCode[],
+  examples: ProblemInput['examples'],
+): JsonObject {
   const known = codes.filter((code) => examples[code] !== undefined)
   if (known.length === 0) return {}
   return {

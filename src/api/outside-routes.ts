@@ -1,7 +1,7 @@
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { refuseFailure, toProblem } from '#api/problem.ts'
-import { preflightHeaders, rateLimitOf, rememberedRateLimit, stampRateLimit } from '#api/wire.ts'
+import { preflightHeaders, readRateLimit, rememberedRateLimit, stampRateLimit } from '#api/wire.ts'
 import type { Caller } from '#base/caller.ts'
 import { isRefusal, type Refusal } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
@@ -50,14 +50,14 @@ function turnedAway(ctx: Context, call: Call): Outgoing | undefined {
 }
 
 async function stamp(ctx: Context, call: Call, outgoing: Outgoing): Promise<Outgoing> {
-  const caller = await callerOf(ctx, call)
-  const rateLimit = await rateLimitOf(ctx, caller)
+  const caller = await identifyOrAnonymous(ctx, call)
+  const rateLimit = await readRateLimit(ctx, caller)
   stampRateLimit(outgoing.headers, rateLimit, ctx.clock())
   return outgoing
 }
 
 /** A bad key does not block a page; its headers then show the state of the address. */
-async function callerOf(ctx: Context, call: Call): Promise<Caller> {
+async function identifyOrAnonymous(ctx: Context, call: Call): Promise<Caller> {
   const bucket = call.addressBucket
   const anonymous = anonymousCaller(ctx, bucket)
   if (call.headers.authorization === undefined) return anonymous

@@ -43,7 +43,7 @@ export function plainPage(title: string, content: string): string {
 `
 }
 
-export function tableOf(rows: readonly (readonly [string, string])[]): string {
+export function toTable(rows: readonly (readonly [string, string])[]): string {
   const cells = rows.map(
     ([name, value]) =>
       `<tr><th scope="row">${escapeMarkup(name)}</th><td>${escapeMarkup(value)}</td></tr>`,

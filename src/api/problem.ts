@@ -4,7 +4,7 @@ import { escapeMarkup } from '#base/text.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { StoreError } from '#db/engine.ts'
 import { type Call, type Outgoing, wantsPage } from '#route.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage, tableOf } from './plain-page.ts'
+import { HTML_TYPE, PLAIN_POLICY, plainPage, toTable } from './plain-page.ts'
 
 /** A bucket regains a token within this time. */
 const RATE_LIMITED_SECONDS = 1
@@ -39,10 +39,10 @@ export function toProblem(
   const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)
   if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
   for (const [name, value] of Object.entries(refusal.headers ?? {})) headers.push(name, value)
-  return { status, headers, body: isPage ? pageOf(body) : JSON.stringify(body) }
+  return { status, headers, body: isPage ? toProblemPage(body) : JSON.stringify(body) }
 }
 
-function pageOf(body: {
+function toProblemPage(body: {
   readonly type: string
   readonly title: string
   readonly status: number
@@ -52,7 +52,7 @@ function pageOf(body: {
   const { type, title, status, detail, errors = [] } = body
   const content = `<h1>${status} ${escapeMarkup(title)}</h1>
 <p>${escapeMarkup(detail)}</p>
-${errors.length === 0 ? '' : tableOf(errors.map(({ name, reason }) => [name, reason]))}
+${errors.length === 0 ? '' : toTable(errors.map(({ name, reason }) => [name, reason]))}
 <p><a href="${escapeMarkup(type)}">What this means and what to do</a></p>
 <h2>As a program gets it</h2>
 <pre>${escapeMarkup(JSON.stringify(body, null, 2))}</pre>`
@@ -74,7 +74,7 @@ export const CUT = refuse('invalid_parameter', 'the client closed the connection
 /** Logs a failed request; the first line of a new window reports how many were dropped. */
 export function reportFailure(ctx: Context, err: unknown, requestId: string): void {
   const { clock, logger } = ctx
-  const window = windowOf(ctx)
+  const window = getLogWindow(ctx)
   const now = clock()
   if (now - window.startMs >= WINDOW_MS) {
     const left = window.lines - LINES_PER_WINDOW
@@ -86,7 +86,7 @@ export function reportFailure(ctx: Context, err: unknown, requestId: string): vo
   if (window.lines <= LINES_PER_WINDOW) logger.error({ err, requestId }, 'a request failed')
 }
 
-const windowOf = oncePerContext(() => ({ startMs: 0, lines: 0 }))
+const getLogWindow = oncePerContext(() => ({ startMs: 0, lines: 0 }))
 
 /** Logs the failure and maps it to a refusal. Anything but a store failure is a bug. */
 export function refuseFailure(ctx: Context, error: unknown, requestId: string): Refusal {

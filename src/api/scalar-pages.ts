@@ -35,7 +35,7 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
     staticPage({
       path: '/scalar/v1',
       contentType: html,
-      text: documentOf(facts.name),
+      text: writeDocument(facts.name),
       headers: HEADERS,
     }),
     staticPage({ path: '/scalar/v1/start.js', contentType: script, text: START }),
@@ -57,7 +57,7 @@ export async function readScript(): Promise<string> {
   return response.body
 }
 
-function documentOf(name: string): string {
+function writeDocument(name: string): string {
   const title = escapeMarkup(name)
   return `<!doctype html>
 <html lang="en">

@@ -23,7 +23,7 @@ import {
   NO_QUERY,
   type Outgoing,
   type Route,
-  targetOf,
+  toTarget,
 } from '#route.ts'
 import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
@@ -124,17 +124,17 @@ export function createApi(deps: ApiDeps): HttpServer {
     reply.header('x-request-id', requestId)
     if (isDraining) reply.header('connection', 'close')
     observe(ctx, { requestId, method, client, route, status, durationMs: reply.elapsedTime })
-    if (stream !== undefined && method !== 'HEAD') return reply.send(readableOf(stream, call))
+    if (stream !== undefined && method !== 'HEAD') return reply.send(toReadable(stream, call))
     return reply.send(status === 204 || status === 304 ? undefined : body)
   }
   const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
     const call = callOf(request)
     return send(call, reply, await deny(ctx, call, refusal))
   }
-  const endpoints = endpointsOf(deps)
+  const endpoints = listEndpoints(deps)
   const allowOf = allowedMethods(endpoints)
   const unmatched = async (request: FastifyRequest, reply: FastifyReply) => {
-    const path = pathOf(request.url)
+    const path = parsePath(request.url)
     const allow = isCanonical(path) ? allowOf(path) : undefined
     if (request.method !== 'OPTIONS' || allow === undefined)
       return refuseHere(request, reply, refuseUnmatched(request.method, allow))
@@ -163,7 +163,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404 || !isCanonical(pathOf(request.url))) return unmatched(request, reply)
+    if (request.is404 || !isCanonical(parsePath(request.url))) return unmatched(request, reply)
     const refusal = unfit(request)
     // Skips reading the body.
     if (refusal !== undefined)
@@ -172,7 +172,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     if (!hasBody(request.headers)) delete request.headers['content-type']
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const refusal = refusalOf(error)
+    const refusal = refuseError(error)
     // One of these headers may be what failed.
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
     if (refusal.code === 'internal_error') reportFailure(ctx, error, request.id)
@@ -214,7 +214,7 @@ interface Endpoint {
   respond(call: HttpCall): Promise<Outgoing>
 }
 
-function endpointsOf(deps: ApiDeps): readonly Endpoint[] {
+function listEndpoints(deps: ApiDeps): readonly Endpoint[] {
   const { ctx, routes, pages, unconfigured = [] } = deps
   const endpoints: Endpoint[] = []
   const add = (method: 'GET' | 'POST', path: string, respond: Endpoint['respond']) =>
@@ -259,7 +259,7 @@ function requestIds(): () => string {
 }
 
 /** Reads origin-form or absolute-form (RFC 9112, 3.2.2). */
-function pathOf(target: string): string {
+function parsePath(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
   const end = path.indexOf('?')
   return end === -1 ? path : path.slice(0, end)
@@ -303,7 +303,7 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function refusalOf({ code, statusCode }: FastifyError): Refusal {
+function refuseError({ code, statusCode }: FastifyError): Refusal {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
   if (statusCode === 400)
@@ -327,7 +327,7 @@ function isAnswering(
 }
 
 /** The call's signal ends the stream when the client leaves or the server stops. */
-function readableOf(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
+function toReadable(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
   return Readable.from(stream(call.signal), { objectMode: false })
 }
 
@@ -358,7 +358,7 @@ class HttpCall implements Call {
 
   get target(): string {
     const pattern = this.#request.routeOptions.url ?? ''
-    return targetOf(pattern.replace(/:(\w+)/g, '{$1}'), this.path, this.query)
+    return toTarget(pattern.replace(/:(\w+)/g, '{$1}'), this.path, this.query)
   }
 
   /** Creating a signal costs more than most answers. */
@@ -420,7 +420,7 @@ function allowedMethods(
     methods.set(path, own)
   }
   const entries = [...methods].map(([path, own]) => ({
-    pattern: patternOf(path),
+    pattern: toPattern(path),
     literal: !path.includes('{'),
     allow: [...own].sort().join(', '),
   }))
@@ -429,7 +429,7 @@ function allowedMethods(
   return (path) => entries.find((entry) => entry.pattern.test(path))?.allow
 }
 
-function patternOf(path: string): RegExp {
+function toPattern(path: string): RegExp {
   const parts = path.split(/\{[^}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/]+')}$`)
 }

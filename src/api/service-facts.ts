@@ -10,7 +10,7 @@ import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosyste
 import { currentPayTo, describeMinter } from '#payments/x402/offer.ts'
 
 /** What documents and `/api/meta` say about this service. */
-export const factsOf = oncePerContext(({ ecosystem, clock }) => {
+export const getServiceFacts = oncePerContext(({ ecosystem, clock }) => {
   const { service, payment } = ecosystem
   return {
     ...service,
@@ -31,7 +31,7 @@ export const factsOf = oncePerContext(({ ecosystem, clock }) => {
       ),
     })),
     eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
-    tiers: tiersOf(ecosystem),
+    tiers: listTiers(ecosystem),
     pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
     mintsKeys: ecosystem.gate !== null,
     payment: payment === null ? null : paymentFacts(payment, currentPayTo({ ecosystem, clock })),
@@ -39,9 +39,9 @@ export const factsOf = oncePerContext(({ ecosystem, clock }) => {
   }
 })
 
-export type ServiceFacts = ReturnType<typeof factsOf>
+export type ServiceFacts = ReturnType<typeof getServiceFacts>
 
-function tiersOf(ecosystem: Ecosystem) {
+function listTiers(ecosystem: Ecosystem) {
   return tiers.flatMap(({ name, needs }) => {
     const tier = { tier: name, dailyQuota: ecosystem.quotas[name] }
     if (needs === 'nothing') return [{ ...tier, requires: 'nothing; counted per address' }]
@@ -71,7 +71,7 @@ function paymentFacts(payment: Payment, payTo: Address) {
 /** Markdown introduction of the documentation; its headings are anchors. */
 export function describeService(facts: ServiceFacts): string {
   return [
-    `Public REST API for the on-chain history and statistics of a token ecosystem: ${subjectsOf(facts)}. Anyone can call it without a key.`,
+    `Public REST API for the on-chain history and statistics of a token ecosystem: ${listSubjects(facts)}. Anyone can call it without a key.`,
     quickStart(facts),
     guides(facts),
     conventions(facts),
@@ -80,7 +80,7 @@ export function describeService(facts: ServiceFacts): string {
   ].join('\n\n')
 }
 
-function subjectsOf({ eventKinds, notConfigured }: ServiceFacts): string {
+function listSubjects({ eventKinds, notConfigured }: ServiceFacts): string {
   const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
   return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter } from '#accounts/metering/meter/meter.ts'
 import { toProblem } from '#api/problem.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
 import { DAY_SECONDS, nextMidnight, unixNow } from '#base/time.ts'
@@ -38,13 +38,13 @@ const CACHED = 'private, max-age=2'
 
 /** Throws when a body cannot be serialized. */
 export function toWire(asked: Written, ending: Ending): Outgoing {
-  const outgoing = wireOf(asked, ending)
+  const outgoing = writeEnding(asked, ending)
   const ignored = ignoredParameters(asked)
   if (ignored !== '') outgoing.headers.push('x-ignored-parameters', ignored)
   return outgoing
 }
 
-function wireOf(asked: Written, ending: Ending): Outgoing {
+function writeEnding(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'refusal') return toProblem(asked.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
@@ -63,7 +63,7 @@ function answerWire({ route }: Written, answer: Answer): Outgoing {
     headers.push('cache-control', route.metered ? CACHED : 'no-store')
   if (answer.etag !== undefined) headers.push('etag', answer.etag)
   if (answer.contentType === CSV_TYPE)
-    headers.push('content-disposition', `attachment; filename="${fileNameOf(route)}"`)
+    headers.push('content-disposition', `attachment; filename="${nameCsvFile(route)}"`)
   pushHeaders(headers, answer.headers ?? {})
   return { status: answer.status, headers, body }
 }
@@ -74,7 +74,7 @@ function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
   return { status: 200, headers: [...headers, 'x-accel-buffering', 'no'], body: '', stream }
 }
 
-function fileNameOf({ path }: Route): string {
+function nameCsvFile({ path }: Route): string {
   return `${path
     .replace(/^\/api\//, '')
     .replace(/[{}]/g, '')
@@ -158,12 +158,12 @@ const remembered = oncePerContext(
 const RATE_LIMIT_TIMEOUT_MS = 500
 
 /** Returns the current state, or `nothingLeft` if the store is too slow. */
-export async function rateLimitOf(ctx: Context, caller: Caller): Promise<RateLimitState> {
+export async function readRateLimit(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
   const late = delay(RATE_LIMIT_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
   try {
     const rateLimit = await Promise.race([
-      meterOf(ctx).rateLimit(caller),
+      getMeter(ctx).rateLimit(caller),
       late.catch(() => undefined),
     ])
     return rateLimit ?? nothingLeft(caller, ctx.clock())
@@ -178,7 +178,7 @@ export async function rateLimitOf(ctx: Context, caller: Caller): Promise<RateLim
 export async function rateLimitAfterRefusal(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const known = recall(ctx, caller)
   if (known !== undefined) return known
-  const rateLimit = await rateLimitOf(ctx, caller)
+  const rateLimit = await readRateLimit(ctx, caller)
   remembered(ctx).set(caller.identity, rateLimit)
   return rateLimit
 }

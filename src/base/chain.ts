@@ -34,7 +34,7 @@ const LOGS_MAX = 2 ** 22
 export const ROWS_MAX = 2 ** 12
 
 /** Orders a block's rows, including on chains that number logs per transaction. Throws RangeError. */
-export function placeOf({
+export function toPlace({
   txIndex,
   logIndex,
   row = 0,

@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import { it, test } from 'node:test'
 import fc from 'fast-check'
 import { freePort } from '#base/free-port.ts'
-import { formatDecimal, parseDecimal, percentage, shareOf } from '#base/money.ts'
+import { formatDecimal, parseDecimal, percentage, toShare } from '#base/money.ts'
 import { retryAfterMs } from '#base/retry-after.ts'
 import { SextonError } from '#client/problem.ts'
 import { fromStored, toStored, toStoredText } from '#db/sql.ts'
 import { allEnded, Mutex, TtlCache } from './async.ts'
-import { countOf } from './text.ts'
+import { countNoun } from './text.ts'
 import { lastDays, nextMidnight, startOfDay, toDate } from './time.ts'
 
 const u256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
@@ -80,11 +80,11 @@ test('a NUL in a text from outside does not reach a store that has none', () => 
 })
 
 test('what is burned of nothing newly minted is an unknown share, not none', () => {
-  assert.deepEqual([shareOf(221n, 0n), shareOf(0n, 0n), shareOf(1n, 4n)], [null, 0, 25])
+  assert.deepEqual([toShare(221n, 0n), toShare(0n, 0n), toShare(1n, 4n)], [null, 0, 25])
 })
 
 test('one is singular, every other number plural', () => {
-  const shown = [0, 1, 2].map((count) => countOf(count, 'difference'))
+  const shown = [0, 1, 2].map((count) => countNoun(count, 'difference'))
   assert.deepEqual(shown, ['0 differences', '1 difference', '2 differences'])
 })
 

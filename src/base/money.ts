@@ -83,7 +83,7 @@ export function percentage(part: bigint, whole: bigint, digits = 6): number {
 }
 
 /** Returns null if the whole is 0 but the part is not. */
-export function shareOf(part: bigint, whole: bigint): number | null {
+export function toShare(part: bigint, whole: bigint): number | null {
   return whole === 0n && part !== 0n ? null : percentage(part, whole)
 }
 

@@ -12,7 +12,7 @@ export const named = <P extends TProperties>(title: string, properties: P): TObj
   Type.Object(properties, { title })
 
 /** An object with any keys. `Type.Record` would make `patternProperties`, which client generators do not support. */
-export const mapOf = <V extends TSchema>(
+export const recordOf = <V extends TSchema>(
   value: V,
   options?: object,
 ): TUnsafe<Record<string, Static<V>>> =>

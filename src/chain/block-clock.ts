@@ -50,11 +50,11 @@ export async function dateLogs(
   const { logs, exact, hoursFromUnix } = input
   if (logs.every(isDated)) return logs
   const undated = logs.filter((log) => !isDated(log))
-  const blocks = blocksOf(undated)
+  const blocks = listBlocks(undated)
   const times = new Map<number, number>()
   const periodOf = (unix: number) => (unix >= hoursFromUnix ? startOfHour(unix) : startOfDay(unix))
   await datePeriods({ clock, blocks, times, periodOf }, 0, blocks.length - 1)
-  for (const some of chunks(blocksOf(undated.filter(exact)), HEADERS_AT_ONCE))
+  for (const some of chunks(listBlocks(undated.filter(exact)), HEADERS_AT_ONCE))
     for (const block of await allEnded(some.map((number) => clock.at(number))))
       times.set(block.number, block.timestamp)
   return logs.map((log) =>
@@ -66,7 +66,7 @@ function isDated(log: SourceLog): log is Log {
   return log.timestamp !== null
 }
 
-function blocksOf(logs: readonly SourceLog[]): readonly number[] {
+function listBlocks(logs: readonly SourceLog[]): readonly number[] {
   return [...new Set(logs.map(({ blockNumber }) => blockNumber))]
 }
 

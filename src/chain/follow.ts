@@ -321,13 +321,15 @@ function admittedPairs(
 }
 
 function holds(bloom: Uint8Array, item: `0x${string}`): boolean {
-  return bitsOf(item).every((bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0)
+  return listBloomBits(item).every(
+    (bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0,
+  )
 }
 
 /** Cached, because hashing is slow, and contracts and kinds of events recur in every block. */
 const known = new LRUCache<`0x${string}`, readonly number[]>({ max: 4_096 })
 
-function bitsOf(item: `0x${string}`): readonly number[] {
+function listBloomBits(item: `0x${string}`): readonly number[] {
   const before = known.get(item)
   if (before !== undefined) return before
   const hash = keccak256(fromHex(item), { as: 'Bytes' })

@@ -152,18 +152,18 @@ export function orderLogs<Each extends SourceLog>(logs: readonly Each[]): readon
   )
   return sorted.filter((log, index) => {
     const before = sorted[index - 1]
-    if (before === undefined || placeOf(before) !== placeOf(log)) return true
-    if (contentOf(before) === contentOf(log)) return false
+    if (before === undefined || nameLogPlace(before) !== nameLogPlace(log)) return true
+    if (serializeLog(before) === serializeLog(log)) return false
     const message = `block ${log.blockNumber} ${log.blockHash}: the node returned two different logs with transaction index ${log.txIndex} and log index ${log.logIndex}`
     throw new RpcError(message, { lie: true })
   })
 }
 
-function placeOf({ blockHash, txIndex, logIndex }: SourceLog): string {
+function nameLogPlace({ blockHash, txIndex, logIndex }: SourceLog): string {
   return `${blockHash} ${txIndex} ${logIndex}`
 }
 
-function contentOf({ address, topics, data, txHash }: SourceLog): string {
+function serializeLog({ address, topics, data, txHash }: SourceLog): string {
   return [txHash, address, ...topics, data].join(' ')
 }
 
@@ -257,9 +257,9 @@ export interface WireReceipt {
  */
 export function encodeReceipt(receipt: WireReceipt): Hex {
   const { status, root, depositNonce, depositReceiptVersion, baseFee } = receipt
-  const type = typeOf(receipt)
+  const type = parseType(receipt)
   const fields = [
-    isOf(status) ? encodeInteger(status) : encodeBytes(root ?? '0x'),
+    isPresent(status) ? encodeInteger(status) : encodeBytes(root ?? '0x'),
     encodeInteger(receipt.cumulativeGasUsed),
     encodeBytes(receipt.logsBloom),
     receipt.logs.map(({ address, topics, data }) => [
@@ -268,10 +268,10 @@ export function encodeReceipt(receipt: WireReceipt): Hex {
       encodeBytes(data),
     ]),
     // Before Canyon, nodes return a nonce that the trie lacks.
-    ...(isOf(depositReceiptVersion)
+    ...(isPresent(depositReceiptVersion)
       ? [encodeInteger(depositNonce ?? '0x0'), encodeInteger(depositReceiptVersion)]
       : []),
-    ...(type === CELO_FEE_CURRENCY && isOf(baseFee) ? [encodeInteger(baseFee)] : []),
+    ...(type === CELO_FEE_CURRENCY && isPresent(baseFee) ? [encodeInteger(baseFee)] : []),
   ]
   const payload = fromHex(fields, { as: 'Hex' })
   return type === 0 ? payload : `0x${type.toString(16).padStart(2, '0')}${payload.slice(2)}`
@@ -284,16 +284,16 @@ const KNOWN_TYPES = [0, 1, 2, 3, 4, 0x64, 0x65, 0x66, 0x68, 0x69, 0x6a, 0x7e]
 
 /** Others are encoded with the fields of Ethereum, which may or may not be right. */
 export function isKnownType(receipt: WireReceipt): boolean {
-  const type = typeOf(receipt)
+  const type = parseType(receipt)
   // Nodes older than celo-org/op-geth#347 omit the base fee.
-  return KNOWN_TYPES.includes(type) || (type === CELO_FEE_CURRENCY && isOf(receipt.baseFee))
+  return KNOWN_TYPES.includes(type) || (type === CELO_FEE_CURRENCY && isPresent(receipt.baseFee))
 }
 
-function typeOf({ type }: WireReceipt): number {
+function parseType({ type }: WireReceipt): number {
   return Number(type ?? 0)
 }
 
-function isOf(value: string | null | undefined): value is string {
+function isPresent(value: string | null | undefined): value is string {
   return typeof value === 'string'
 }
 

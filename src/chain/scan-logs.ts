@@ -49,7 +49,7 @@ export function scanLogs(
 ): readonly SourceLog[] | undefined {
   const start = body.indexOf(RESULT_LIST)
   if (start < 0) return undefined
-  const scan = new Scan(chainId, pairsOf(filter), body)
+  const scan = new Scan(chainId, toPairs(filter), body)
   return scan.list(start + RESULT_LIST.length) ? scan.logs : undefined
 }
 
@@ -319,7 +319,7 @@ type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>
 
 const known = new WeakMap<LogFilter, Pairs>()
 
-function pairsOf(filter: LogFilter): Pairs {
+function toPairs(filter: LogFilter): Pairs {
   const before = known.get(filter)
   if (before !== undefined) return before
   const byAddress = Map.groupBy(filter.pairs ?? [], ({ address }) => address)
@@ -340,7 +340,7 @@ export function namedBy(filter: LogFilter, logs: readonly SourceLog[]): readonly
     if (before?.blockNumber === blockNumber && before.blockHash !== blockHash)
       throw new RpcError('the logs of one block name two block hashes')
   }
-  const pairs = pairsOf(filter)
+  const pairs = toPairs(filter)
   return logs.filter(({ address, topics }) => pairs.get(address)?.has(topics[0] ?? ''))
 }
 

@@ -7,7 +7,7 @@ import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
-import { conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
+import { type IndexStatus, judgeCondition, readIndexStatus } from '#index/status.ts'
 import {
   type Answer,
   type Asked,
@@ -70,7 +70,7 @@ export function dataRoute<P extends Parameters>(
     const representation = csv !== undefined && wantsCsv(input, format) ? 'csv' : 'json'
     return { operationId: facts.operationId, parameters: input.question, representation }
   }
-  const shown = digestOf(ctx.ecosystem)
+  const shown = hashEcosystem(ctx.ecosystem)
   const etagOf = (question: Question, { revision }: RegisterState) =>
     weakEtag([...Object.values(question), shown, revision].join(' '))
   return defineRoute({
@@ -82,7 +82,7 @@ export function dataRoute<P extends Parameters>(
     answers: { 200: { description: facts.summary, schema: bodySchema(data, definition) } },
     refusals: [...(refusals ?? []), 'data_not_ready'],
     async etag(input) {
-      const state = await answersOf(ctx).state()
+      const state = await getAnswerCache(ctx).state()
       return state && etagOf(questionOf(input), state)
     },
     check: (input) => check?.(input.parameters as ValuesOf<P>),
@@ -90,7 +90,7 @@ export function dataRoute<P extends Parameters>(
       const asked = input.parameters as ValuesOf<P>
       const question = questionOf(input)
       const asCsv = question.representation === 'csv'
-      return answersOf(ctx).answer(question, async (state, connection) => {
+      return getAnswerCache(ctx).answer(question, async (state, connection) => {
         const { status } = state
         const result = await read({ connection, status, parameters: asked })
         if (isRefusal(result)) return result
@@ -121,7 +121,7 @@ function bodySchema(
 }
 
 /** Of settings of the file that are shown but not stored. */
-function digestOf(ecosystem: Ecosystem): string {
+function hashEcosystem(ecosystem: Ecosystem): string {
   const { chains, tokens, service } = ecosystem
   const names = chains.map(({ name, explorerUrl }) => [name, explorerUrl])
   const facts = tokens.map(({ symbol, name, role }) => [symbol, name, role])
@@ -190,7 +190,7 @@ const BYTES_MAX = 64_000_000
 const ENTRY_BYTES = 1_000
 
 /** The answers of this process. PostgreSQL tells of new blocks. */
-export const answersOf = oncePerContext((ctx) => {
+export const getAnswerCache = oncePerContext((ctx) => {
   const answers = new AnswerCache(ctx)
   ctx.register.listen?.('sexton_blocks', () => answers.forgetState())
   return answers
@@ -281,7 +281,7 @@ export class AnswerCache {
     const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains)
     if (status === undefined) return undefined
     const nowUnix = unixNow(this.#ctx.clock)
-    const conditions = status.chains.map((each) => conditionOf(each, nowUnix)[1])
+    const conditions = status.chains.map((each) => judgeCondition(each, nowUnix)[1])
     return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
   }
 }

@@ -18,7 +18,7 @@ import { indexerTables } from '#index/tables.ts'
 export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   const { tokens } = ecosystem
   return [
-    toAnyDataset(contractsDataset(originsOf(ecosystem))),
+    toAnyDataset(contractsDataset(collectOrigins(ecosystem))),
     toAnyDataset(pricesDataset(priceSeries(tokens))),
     toAnyDataset(holdersDataset(ecosystem)),
     ...eventKinds.map(({ part, dataset: name }) =>
@@ -29,7 +29,7 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
   ]
 }
 
-function originsOf(ecosystem: Ecosystem) {
+function collectOrigins(ecosystem: Ecosystem) {
   const sources = eventKinds.flatMap(({ part }) => ecosystem[part])
   return {
     factories: sources.flatMap(({ made }) => made ?? []),
@@ -59,14 +59,14 @@ export const registerMigrations = firstSchema('register', [
 export type RegisterName = `register_${string}`
 
 export function registerName(ecosystem: Ecosystem): RegisterName {
-  const text = JSON.stringify(sorted([registerMigrations, shapeOf(ecosystem)]))
+  const text = JSON.stringify(sorted([registerMigrations, pickShape(ecosystem)]))
   // An address is the same in any case.
   const plain = text.replace(/0x[0-9a-fA-F]{40}/g, (address) => address.toLowerCase())
   return `register_${createHash('sha256').update(plain).digest('hex').slice(0, 12)}`
 }
 
 /** Leaves out names, labels, endpoints, payments, tiers and prices of calls. */
-function shapeOf({ file, ...ecosystem }: Ecosystem) {
+function pickShape({ file, ...ecosystem }: Ecosystem) {
   const { chains, tokens, supply } = file
   const sources = [...eventKinds.flatMap(({ part }) => ecosystem[part]), ...ecosystem.bridges]
   return {

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { amountShape, amounts, nullable, unixTime, usdOf, usdOrNull } from '#data/meta.ts'
+import { amountShape, amounts, nullable, toUsdOrNull, unixTime, usdOrNull } from '#data/meta.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type ListedEvent,
   listEvents,
 } from '#index/events/list-events.ts'
-import { finalityOf, type IndexStatus } from '#index/status.ts'
+import { type IndexStatus, judgeFinality } from '#index/status.ts'
 import type { Route, ValuesOf } from '#route.ts'
 import { dataRoute } from './data-route.ts'
 import type { PageMeta } from './meta.ts'
@@ -24,7 +24,7 @@ import {
   checkCursor,
   cursorParameter,
   encodeCursor,
-  hashOf,
+  hashFilters,
   limitParameter,
   timeParameter,
   tokenParameter,
@@ -140,7 +140,7 @@ export function checkList(list: List): Refusal | undefined {
     return refuse('invalid_parameter', 'to must be later than from', {
       errors: [{ in: 'query', name: 'to', reason: 'must be later than from' }],
     })
-  return checkCursor(cursor, filtersOf(list))
+  return checkCursor(cursor, nameFilters(list))
 }
 
 export async function readEventPage(
@@ -162,13 +162,13 @@ export async function readEventPage(
     ...(cursor && { after: cursor.after }),
   })
   const last = next && [next.timestamp, next.chainId, next.blockNumber, next.place]
-  const nextCursor = last && encodeCursor(filtersOf(input), last)
+  const nextCursor = last && encodeCursor(nameFilters(input), last)
   return { events, page: { limit, count: events.length, nextCursor } }
 }
 
-function filtersOf({ dataset, account, kind, values }: List): string {
+function nameFilters({ dataset, account, kind, values }: List): string {
   const { chain, token, from, to } = values
-  return hashOf([dataset, account, kind, chain?.name, token?.symbol, from, to])
+  return hashFilters([dataset, account, kind, chain?.name, token?.symbol, from, to])
 }
 
 export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem: Ecosystem) {
@@ -178,7 +178,7 @@ export function eventMembers(event: ListedEvent, status: IndexStatus, ecosystem:
     ...placeMembers(event, status),
     token: token.symbol,
     ...amounts('amount', event.amount, token.decimals),
-    amountUsdAtEvent: usdOf(event.usd),
+    amountUsdAtEvent: toUsdOrNull(event.usd),
   }
 }
 
@@ -197,11 +197,11 @@ export function placeMembers(event: EventPlace, status: IndexStatus) {
     logIndex,
     timestamp: toIso(event.timestamp),
     timestampUnix: event.timestamp,
-    finality: finalityOf(known, event.blockNumber),
+    finality: judgeFinality(known, event.blockNumber),
     explorerUrl: chain.explorerUrl === null ? null : `${chain.explorerUrl}/tx/${event.txHash}`,
   }
 }
 
-export function accountOf(event: ListedEvent): string | null {
+export function showAccount(event: ListedEvent): string | null {
   return event.account === null ? null : showAddress(event.account)
 }

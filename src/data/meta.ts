@@ -1,6 +1,6 @@
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
-import { mapOf, named } from '#base/schema.ts'
+import { named, recordOf } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
 import { HOLDERS } from '#data/holders/tables.ts'
 import {
@@ -9,10 +9,10 @@ import {
   OPTIONAL_PARTS,
   type PricedToken,
 } from '#ecosystem/ecosystem.ts'
-import { dollarsOf, type Sums, unpricedOf } from '#index/events/sums.ts'
+import { countUnpriced, type Sums, toDollars } from '#index/events/sums.ts'
 import {
-  conditionOf,
   type IndexStatus,
+  judgeCondition,
   STALL_REASONS,
   UNKNOWN_REASONS,
   type UnknownFigure,
@@ -70,7 +70,7 @@ export const metaSchema = Type.Object(
         'What cannot be vouched for. Of dataset `holders`, figures that follow from balances are null; those of other datasets lack logs',
     }),
     notConfigured: notConfiguredSchema,
-    query: mapOf(Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
+    query: recordOf(Type.Union([Type.String(), Type.Integer(), Type.Null()]), {
       description: 'Effective parameters after defaults',
     }),
   },
@@ -97,7 +97,7 @@ export function buildMeta(
     blockTimeUnix: each.blockTimeUnix,
     lagSeconds: Math.max(0, nowUnix - each.blockTimeUnix),
     finalizedBlock: each.finalizedNumber,
-    status: conditionOf(each, nowUnix),
+    status: judgeCondition(each, nowUnix),
     stalled: each.stalled,
   }))
   return {
@@ -134,15 +134,15 @@ type Known = Pick<IndexStatus, 'unknown' | 'chains'>
 
 /** Whether supply and holders of a token are known, on every chain or on one. */
 export function areHoldersKnown(status: Known, token: PricedToken, chainId?: number): boolean {
-  return unknownOf(status, token).every((each) => (chainId ?? each.chainId) !== each.chainId)
+  return listUnknown(status, token).every((each) => (chainId ?? each.chainId) !== each.chainId)
 }
 
 /** Otherwise nothing that follows from its transfers is known. */
 export function areTransfersReadable(status: Known, token: PricedToken): boolean {
-  return unknownOf(status, token).every(({ reason }) => reason !== 'unreadable')
+  return listUnknown(status, token).every(({ reason }) => reason !== 'unreadable')
 }
 
-function unknownOf({ unknown, chains }: Known, { addresses }: PricedToken) {
+function listUnknown({ unknown, chains }: Known, { addresses }: PricedToken) {
   return unknown.filter(({ dataset, chainId, contract }) => {
     const chain = chains.find((each) => each.chain.id === chainId)?.chain
     return dataset === HOLDERS && chain !== undefined && addresses.get(chain.name) === contract
@@ -210,12 +210,12 @@ export function dollarShape<Name extends string>(name: Name) {
 
 /** Shows dollars at the events, and how many of these have none. */
 export function dollars<Name extends string>(name: Name, sums: Sums) {
-  const [usd, unpriced] = [usdOf(dollarsOf(sums)), unpricedOf(sums)]
+  const [usd, unpriced] = [toUsdOrNull(toDollars(sums)), countUnpriced(sums)]
   return { [name]: usd, unpricedCount: unpriced } as Record<Name, number | null> & {
     unpricedCount: number
   }
 }
 
-export function usdOf(value: MicroUsd | null): number | null {
+export function toUsdOrNull(value: MicroUsd | null): number | null {
   return value === null ? null : toUsd(value)
 }

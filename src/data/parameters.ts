@@ -9,9 +9,9 @@ import {
   NOTHING,
   readEventDays,
   type Sums,
+  sumTotal,
   sumTotals,
   takeSums,
-  totalOf,
 } from '#index/events/sums.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route.ts'
 
@@ -171,7 +171,7 @@ export function encodeCursor(filters: string, after: readonly (string | number |
 }
 
 /** Distinguishes filters; needs no secrecy. */
-export function hashOf(filters: readonly unknown[]): string {
+export function hashFilters(filters: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(filters)).digest('hex').slice(0, 16)
 }
 
@@ -251,7 +251,7 @@ export async function readEventSeries(
     fromUnix: period === 'all' ? 0 : startOfDay(asOfUnix) - (period - 1) * DAY_SECONDS,
     ...(chain && { chainId: chain.id }),
   })
-  const now = totalOf(
+  const now = sumTotal(
     await sumTotals(connection, dataset),
     (each) => (!token || each.token === token.symbol) && (!chain || each.chainId === chain.id),
   )

@@ -5,8 +5,8 @@ import { openingSince } from '#data/holders/fold-balances.ts'
 import {
   firstSupplyDay,
   type RankedHolding,
-  rankOf,
   readLargest,
+  readRank,
   readSupplyDays,
   readTotalSupply,
   type Scope,
@@ -134,7 +134,7 @@ const LOOKUPS_OF_HOLDERS: Lookups = [
   ],
   [
     'the rank of a wallet',
-    (connection) => rankOf(connection, onBoth, { own, leftOut: [] }),
+    (connection) => readRank(connection, onBoth, { own, leftOut: [] }),
     /(COVERING INDEX holder_totals_by_size \(token=\? AND .*balance.*\)|^SCAN larger)$/,
   ],
   [

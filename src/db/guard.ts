@@ -31,10 +31,10 @@ function sqliteText(guard: Guard): string {
   const { table, name, when, quietly } = guard
   const only = when === undefined ? '' : ` when ${when}`
   const act = quietly === true ? 'ignore' : `abort, '${table}: ${name}'`
-  return `create trigger ${name} ${momentOf(guard)}${only} begin select raise(${act}); end;`
+  return `create trigger ${name} ${describeMoment(guard)}${only} begin select raise(${act}); end;`
 }
 
-function momentOf({ table, on, columns }: Guard): string {
+function describeMoment({ table, on, columns }: Guard): string {
   const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
   return `before ${on}${set} on ${table}`
 }
@@ -62,7 +62,7 @@ function postgresText(guard: Guard): string {
 /** PostgreSQL's trigger conditions cannot query other rows, so the condition goes into a function. */
 function rowTrigger(guard: Guard): string {
   const { table, name, on, when, quietly } = guard
-  const trigger = `create trigger ${name} ${momentOf(guard)} for each row`
+  const trigger = `create trigger ${name} ${describeMoment(guard)} for each row`
   if (when === undefined || !/\bselect\b/.test(when)) {
     const only = when === undefined ? '' : ` when (${when})`
     return `${trigger}${only} execute function ${quietly === true ? 'skip_row' : 'refuse_row'}();`

@@ -71,7 +71,7 @@ export async function applyMissing(
   const missing = migrations.filter(({ id }) => !applied.has(id))
   for (const [index, migration] of missing.entries()) {
     if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
-    await execute(statementsOf(migration, dialect))
+    await execute(listStatements(migration, dialect))
     await connection.run(
       sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,
     )
@@ -81,7 +81,7 @@ export async function applyMissing(
 /** On SQLite, stores the table as one tree instead of two; for tables with few columns besides the key. PostgreSQL ignores the comment. */
 export const CLUSTERED = '/* clustered by its key */'
 
-function statementsOf(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
+function listStatements(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
   const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
   return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text
 }

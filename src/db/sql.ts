@@ -139,14 +139,14 @@ type Members = Readonly<Record<string, (row: Row, name: string) => unknown>>
 export type RowOf<C extends { read(row: Row): unknown }> = ReturnType<C['read']>
 
 /** Lists a table's columns once, for statements and for reading. */
-export function codecOf<M extends Members>(members: M) {
+export function defineCodec<M extends Members>(members: M) {
   const parts = Object.entries(members).map(([member, read]) => ({
     member,
-    name: nameOf(member),
+    name: toColumnName(member),
     read,
   }))
   return {
-    columns: join(parts.map(({ member }) => columnOf(member))),
+    columns: join(parts.map(({ member }) => toColumn(member))),
     read: (row: Row) =>
       Object.fromEntries(parts.map(({ member, name, read }) => [member, read(row, name)])) as {
         readonly [N in keyof M]: ReturnType<M[N]>
@@ -154,11 +154,11 @@ export function codecOf<M extends Members>(members: M) {
   }
 }
 
-export function columnOf(member: string): Sql {
-  return { kind: 'sql', parts: [nameOf(member)], values: [] }
+export function toColumn(member: string): Sql {
+  return { kind: 'sql', parts: [toColumnName(member)], values: [] }
 }
 
-function nameOf(member: string): string {
+function toColumnName(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 

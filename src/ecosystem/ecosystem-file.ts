@@ -1,5 +1,5 @@
 import { type Static, type TInteger, type TOptional, Type } from 'typebox'
-import { mapOf } from '#base/schema.ts'
+import { recordOf } from '#base/schema.ts'
 import { type ShareTier, shareTiers, type Tier, tiers } from '#base/tier.ts'
 import { eventLists } from '#data/kinds.ts'
 import {
@@ -74,7 +74,7 @@ const token = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 64 }),
     role: Type.Enum(['primary', 'secondary', 'reward']),
     decimals: Type.Integer({ minimum: 0, maximum: 36 }),
-    addresses: mapOf(addressOrCoin, { minProperties: 1 }),
+    addresses: recordOf(addressOrCoin, { minProperties: 1 }),
     price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
     bridges: Type.Optional(Type.Array(bridge)),
   },

@@ -19,7 +19,7 @@ export interface EmittedEvent {
 }
 
 /** How many of its arguments are topics. */
-export function indexedOf({ inputs }: AbiEvent): number {
+export function countIndexed({ inputs }: AbiEvent): number {
   return inputs.filter(({ indexed }) => indexed).length
 }
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { mapOf } from '#base/schema.ts'
+import { recordOf } from '#base/schema.ts'
 
 /** Parts of the file's schema that several entries share. */
 
@@ -55,7 +55,7 @@ export const mapping = {
   ),
   token: Type.Optional(symbol),
   where: Type.Optional(
-    mapOf(
+    recordOf(
       Type.Union([
         Type.String(),
         Type.Array(Type.String(), { minItems: 1 }),

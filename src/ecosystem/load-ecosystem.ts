@@ -105,7 +105,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return fail(path, `${path}${placeIn(text)} is not valid JSON: ${reasonOf(error)}`)
+    return fail(path, `${path}${placeIn(text)} is not valid JSON: ${describeReason(error)}`)
   }
 }
 
@@ -115,12 +115,12 @@ function placeIn(json: string): string {
     new Script(`(\n${json}\n)`, { lineOffset: -1 })
     return ''
   } catch (error) {
-    return placeOf(error)
+    return locateError(error)
   }
 }
 
 /** `:line:column` from the stack: the source above a syntax error, or a frame in the file. */
-function placeOf(error: unknown, href?: string): string {
+function locateError(error: unknown, href?: string): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   const syntax = /^.*:(\d+)\n(?:.*\n)+?( *)\^/.exec(stack)
   if (syntax !== null) return `:${syntax[1]}:${(syntax[2]?.length ?? 0) + 1}`
@@ -128,7 +128,7 @@ function placeOf(error: unknown, href?: string): string {
   return /^:\d+:\d+/.exec(frame ?? '')?.[0] ?? ''
 }
 
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -139,7 +139,10 @@ async function readModule(path: string): Promise<unknown> {
     const module = await import(href)
     if ('default' in module) return module.default
   } catch (error) {
-    return fail(path, `${path}${placeOf(error, href)} cannot be loaded: ${reasonOf(error)}`)
+    return fail(
+      path,
+      `${path}${locateError(error, href)} cannot be loaded: ${describeReason(error)}`,
+    )
   } finally {
     hooks.deregister()
   }

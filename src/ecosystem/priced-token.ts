@@ -101,26 +101,26 @@ export interface PricedToken extends Token {
   readonly prices: readonly PriceSource[]
 }
 
-export function tokenOf(tokens: readonly PricedToken[], symbol: string | null) {
+export function findToken(tokens: readonly PricedToken[], symbol: string | null) {
   const name = symbol?.toUpperCase()
   return tokens.find((token) => token.symbol.toUpperCase() === name)
 }
 
 /** Symbol of the token that the price is in; null for US dollars. */
-export function quoteOf(price: PriceSource): string | null {
+export function findQuote(price: PriceSource): string | null {
   return price.chain === null ? null : price.quote
 }
 
-export function pairOf(
+export function findPair(
   tokens: readonly PricedToken[],
   token: PricedToken,
   source: PriceSource,
 ): PricePair {
-  return { token, quote: tokenOf(tokens, quoteOf(source)) ?? null }
+  return { token, quote: findToken(tokens, findQuote(source)) ?? null }
 }
 
 /** Returns the token, its quotes, their quotes and so on. */
-export function pathOf(
+export function findPath(
   tokens: readonly PricedToken[],
   token: PricedToken | undefined,
 ): ReadonlySet<PricedToken> {
@@ -128,7 +128,7 @@ export function pathOf(
   // A set visits what is added while it is walked.
   for (const { prices } of path)
     for (const source of prices) {
-      const quote = tokenOf(tokens, quoteOf(source))
+      const quote = findToken(tokens, findQuote(source))
       if (quote !== undefined) path.add(quote)
     }
   return path
@@ -147,7 +147,7 @@ export interface Deployment {
   readonly symbol: string
 }
 
-export function deploymentsOf(
+export function listDeployments(
   tokens: readonly PricedToken[],
   chains: readonly Chain[],
 ): readonly Deployment[] {

@@ -5,7 +5,7 @@ import { type EventSources, eventKinds } from '#data/kinds.ts'
 import type { Shaped } from './check-shape.ts'
 import type { Chain, Ecosystem, HoldingGate, Payment, SupplyShare } from './ecosystem.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
-import { pathOf } from './priced-token.ts'
+import { findPath } from './priced-token.ts'
 import type { Problems } from './problem.ts'
 import { resolveBridges, resolveChains, resolveTokens } from './resolve-tokens.ts'
 import { Resolver } from './resolver.ts'
@@ -185,7 +185,7 @@ function resolveGate(
       )
     if (token.prices.length === 0 && !resolver.wronglyPriced.has(token))
       problems.add('gate', `token ${symbol} has no price; add one, or remove the gate`)
-    const prices = [...pathOf(listed, token)].flatMap((each) => each.prices)
+    const prices = [...findPath(listed, token)].flatMap((each) => each.prices)
     const falsifiable = prices.find((price) => 'ofLastTrade' in price)
     if (falsifiable !== undefined)
       problems.add(

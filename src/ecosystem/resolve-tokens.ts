@@ -7,12 +7,12 @@ import { requireArguments, resolveEvent } from './event-kind.ts'
 import type { EventSource } from './event-source.ts'
 import { type PriceFile, priceKinds } from './price-kinds.ts'
 import {
+  findPath,
+  findQuote,
+  findToken,
   type PricedToken,
   type PriceSource,
-  pathOf,
-  quoteOf,
   type Since,
-  tokenOf,
 } from './priced-token.ts'
 import type { Resolver } from './resolver.ts'
 
@@ -136,14 +136,14 @@ function resolvePrice(resolver: Resolver, field: string, price: PriceFile): Pric
     problems.add(`${field}.${name}`, `is not a field of a price of kind "${kind.kind}"; remove it`)
   const source = missing.length > 0 ? null : kind.resolve({ resolver, field }, own)
   if (source === null) return null
-  const since = typeof start === 'number' ? { block: start } : dayOf(start)
+  const since = typeof start === 'number' ? { block: start } : parseDay(start)
   if (source.chain !== null) return { ...source, field, since }
   if (since === null || 'unix' in since) return { ...source, field, since }
   problems.add(`${field}.since`, 'a fixed price has no chain; write a day such as "2025-03-31"')
   return { ...source, field, since: null }
 }
 
-function dayOf(day: string | undefined): { readonly unix: number } | null {
+function parseDay(day: string | undefined): { readonly unix: number } | null {
   return day === undefined ? null : { unix: Date.parse(`${day}T00:00:00Z`) / 1_000 }
 }
 
@@ -183,7 +183,7 @@ function checkQuotes(resolver: Resolver, tokens: readonly PricedToken[]): void {
         if (quote && isElsewhere(quote))
           problems.add(quoteField, `${quote.symbol} has no address on "${chain.name}"`)
       }
-      const path = pathOf(tokens, tokenOf(tokens, quoteOf(price)))
+      const path = findPath(tokens, findToken(tokens, findQuote(price)))
       const isOpen = [...path].some(
         (each) => each.prices.length === 0 && !resolver.wronglyPriced.has(each),
       )

@@ -34,7 +34,7 @@ export function resolveWhere(
       if (asLogged === undefined)
         resolver.problems.add(
           `${field}.where.${name}`,
-          `"${value}" is not of type ${argument.type}; write ${exampleOf(argument)}`,
+          `"${value}" is not of type ${argument.type}; write ${writeExample(argument)}`,
         )
       else read.push(asLogged)
     }
@@ -57,7 +57,7 @@ function toLogged({ type, indexed }: Argument, value: string) {
   const size = /^bytes([0-9]+)$/.exec(type)?.[1]
   if (size !== undefined) return toHex(value, Number(size))
   // Logs contain only the hash of indexed strings, arrays and structs (Solidity ABI, events).
-  if (indexed === true) return toHex(value, 32) ?? (type === 'string' ? hashOf(value) : undefined)
+  if (indexed === true) return toHex(value, 32) ?? (type === 'string' ? hashText(value) : undefined)
   if (type === 'string') return value.toLowerCase()
   return type === 'bytes' ? toHex(value) : undefined
 }
@@ -78,11 +78,11 @@ function toHex(value: string, bytes?: number): string | undefined {
   return new RegExp(`^0x${digits}$`).test(lower) ? lower : undefined
 }
 
-function hashOf(text: string): string {
+function hashText(text: string): string {
   return keccak256(fromString(text))
 }
 
-function exampleOf({ type, indexed }: Argument): string {
+function writeExample({ type, indexed }: Argument): string {
   if (type === 'address') return '0x and 40 hex digits, with the EIP-55 checksum if in mixed case'
   if (type === 'bool') return '"true" or "false"'
   if (/^u?int/.test(type)) return 'a whole number in range, such as "42"'

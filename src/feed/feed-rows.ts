@@ -48,7 +48,7 @@ function toPriceRow(event: FeedEvent, { status }: Place): object {
 
 const streamedBy = new Map(eventKinds.map(({ dataset, streamed }) => [dataset, streamed]))
 
-function kindOf({ dataset, kind }: FeedEvent): string | undefined {
+function findKind({ dataset, kind }: FeedEvent): string | undefined {
   return dataset === PRICES_OF_FEED ? PRICE : streamedBy.get(dataset)?.[kind]
 }
 
@@ -86,16 +86,16 @@ export async function readShown(
 
 function show(at: Place, { change, cursor }: FeedItem): ShownItem {
   const { op, event } = change
-  const kind = kindOf(event)
+  const kind = findKind(event)
   const token = at.ecosystem.tokens.find(({ symbol }) => symbol === event.token)
-  const data = dataOf(at, change, kind)
+  const data = toData(at, change, kind)
   const json = data && JSON.stringify(data)
   const text = json === undefined ? '' : eventText(op, json, cursor)
   const decimals = kind === PRICE ? undefined : token?.decimals
   return { change, cursor, kind, decimals, json, text }
 }
 
-function dataOf(
+function toData(
   at: Place,
   { op, event }: FeedChange,
   kind: string | undefined,

@@ -21,7 +21,7 @@ export async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { clock, register } = ctx
-  const news = newsOf(ctx)
+  const news = getNews(ctx)
   news.enter(signal)
   try {
     let at = after ?? (await register.snapshot(readEnd)) ?? NOWHERE
@@ -59,7 +59,7 @@ const POLL_MS = 100
 /** Readers wake after this many polls even without news, to be charged and to notice a closed connection. */
 const BEAT_POLLS = 5
 
-const newsOf = oncePerContext((ctx) => new News(ctx))
+const getNews = oncePerContext((ctx) => new News(ctx))
 
 /** Polls the feed once for all streams of this process, while there are any. */
 class News {

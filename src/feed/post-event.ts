@@ -36,7 +36,7 @@ export async function postEvent(input: PostInput): Promise<PostResult> {
   const deadline = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([deadline, input.signal])
   try {
-    const host = hostOf(url)
+    const host = readHost(url)
     const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host]
     if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
     if (!allowPrivate && !addresses.every(isPublicAddress))
@@ -44,7 +44,7 @@ export async function postEvent(input: PostInput): Promise<PostResult> {
     return await exchange(url, { ...input, addresses, signal })
   } catch (error) {
     if (deadline.aborted) return { kind: 'failed', reason: 'timeout' }
-    return { kind: 'failed', reason: reasonOf(error) }
+    return { kind: 'failed', reason: describeReason(error) }
   }
 }
 
@@ -91,7 +91,7 @@ function pinned(addresses: readonly string[]): LookupFunction {
 }
 
 /** Returns codes only, because error texts could tell an attacker about this network. */
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOTFOUND' || code === 'ENODATA') return 'name_not_found'
   if (code === 'ECONNREFUSED') return 'connection_refused'
@@ -134,14 +134,14 @@ export function parseWebhookUrl(
   if (allowPrivate) return url
   const port = Number(url.port)
   if (port !== 0 && port < PORTS_FROM) return `must use port 443, or one from ${PORTS_FROM} on`
-  const host = hostOf(url)
+  const host = readHost(url)
   if (isIP(host) === 0 ? !host.includes('.') : !isPublicAddress(host))
     return 'must name a public host'
   return url
 }
 
 /** Drops the brackets of IPv6. */
-export function hostOf({ hostname }: URL): string {
+export function readHost({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 

@@ -196,7 +196,7 @@ export class WebhookSender {
       await accounts.write((tx) => changeWebhook(tx, webhook, changes))
       return false
     }
-    const payer = await payerOf(this.#ctx, webhook.publicId)
+    const payer = await findPayer(this.#ctx, webhook.publicId)
     if (payer === undefined) return false
     if (!event.isFree) {
       if (isCapped(webhook, unixNow(clock))) return leave(waiting(this.#ctx, 'daily_cap_reached'))
@@ -222,14 +222,20 @@ export class WebhookSender {
       if (end === undefined) return undefined
       const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
       const passes = { cursor: showCursor(end) }
-      return { id: `${id}-reset-${idOf(cursor)}`, type: 'feed.reset', data, isFree: true, passes }
+      return {
+        id: `${id}-reset-${toEventId(cursor)}`,
+        type: 'feed.reset',
+        data,
+        isFree: true,
+        passes,
+      }
     }
     if (found.item === undefined) return undefined
     const { change, kind, json, cursor: own } = found.item
     const isFree = change.op === 'reset'
     const { timestamp } = change.event
     return {
-      id: `${id}-${idOf(showCursor(own))}`,
+      id: `${id}-${toEventId(showCursor(own))}`,
       type: isFree ? 'feed.reset' : `${kind}.${change.op}`,
       data: json ?? '{}',
       unix: timestamp > 0 ? timestamp : undefined,
@@ -318,7 +324,7 @@ async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]
 }
 
 /** Returns the key's newest rotation, which pays; undefined once it is revoked or has expired. */
-async function payerOf(ctx: Context, publicId: string): Promise<KeyedCaller | undefined> {
+async function findPayer(ctx: Context, publicId: string): Promise<KeyedCaller | undefined> {
   const key = (await newestKeys({ run: ctx.accounts.read }, [publicId])).get(publicId)
   if (key === undefined || key.revokedUnix !== null) return undefined
   if ((key.limits?.expiresUnix ?? Number.POSITIVE_INFINITY) <= unixNow(ctx.clock)) return undefined
@@ -354,7 +360,7 @@ function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, cl
 }
 
 /** Replaces dots, because Standard Webhooks signs `id.timestamp.payload`. */
-function idOf(cursor: string): string {
+function toEventId(cursor: string): string {
   return cursor.replaceAll('.', '-')
 }
 

@@ -112,7 +112,7 @@ export const eventIdParameter: Parameter<FeedCursor | undefined> = {
 }
 
 /** Prefers the header, because a browser repeats the URL of its first request. */
-export function lastEventIdOf(headers: RequestHeaders): FeedCursor | Refusal | undefined {
+export function readLastEventId(headers: RequestHeaders): FeedCursor | Refusal | undefined {
   const raw = headers['last-event-id']
   if (raw === undefined || raw === '') return undefined
   const name = 'Last-Event-ID'

@@ -2,14 +2,14 @@ import { Type } from 'typebox'
 import { isRefusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
-import { answersOf } from '#data/data-route.ts'
+import { getAnswerCache } from '#data/data-route.ts'
 import { kindLists } from '#data/endpoints.ts'
 import { eventProperties } from '#data/event-lists.ts'
 import { nullable, priceNumber, priceText } from '#data/meta.ts'
 import { readFeedState } from '#index/feed/read-feed.ts'
 import { defineRoute, type Route } from '#route.ts'
 import { follow } from './follow-feed.ts'
-import { eventIdParameter, filterParameters, KINDS, lastEventIdOf } from './stream-parameters.ts'
+import { eventIdParameter, filterParameters, KINDS, readLastEventId } from './stream-parameters.ts'
 
 const priceRow = named('PriceChange', {
   token: Type.String(),
@@ -64,13 +64,13 @@ export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
     answers: { 200: { description: 'An open stream', schema: streamEvent } },
     refusals: ['invalid_cursor', 'data_not_ready'],
     check({ headers }) {
-      const cursor = lastEventIdOf(headers)
+      const cursor = readLastEventId(headers)
       return isRefusal(cursor) ? cursor : undefined
     },
     async handle({ parameters, headers, caller, addressBucket }) {
-      const cursor = lastEventIdOf(headers) ?? parameters.lastEventId ?? parameters.cursor
+      const cursor = readLastEventId(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
-      const state = await answersOf(ctx).state()
+      const state = await getAnswerCache(ctx).state()
       const feed = await ctx.register.snapshot(readFeedState)
       if (state === undefined || feed === undefined) return NOT_LIVE
       const wallet = caller.kind === 'keyed' ? [`wallet:${caller.wallet}`] : []

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { lockSuccessor, rotationsOf, writeOrRefuse } from '#accounts/keys/key-store.ts'
+import { listRotations, lockSuccessor, writeOrRefuse } from '#accounts/keys/key-store.ts'
 import type { KeyedCaller } from '#accounts/metering/callers.ts'
 import type { Caller } from '#base/caller.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
-import { mapOf, named } from '#base/schema.ts'
+import { named, recordOf } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
@@ -100,7 +100,7 @@ const WebhookRecord = named('Webhook', {
   id: Type.String(),
   url: Type.String(),
   description: text,
-  filter: mapOf(Type.Union([Type.String(), Type.Number(), Type.Null()])),
+  filter: recordOf(Type.Union([Type.String(), Type.Number(), Type.Null()])),
   dailyCap: orNull(Type.Integer({ description: 'Paid events of a UTC day.' })),
   state: Type.Enum(['active', 'unfunded', 'failing', 'disabled'], {
     description: '`unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
@@ -183,7 +183,7 @@ function registerRoute(ctx: Context): Route {
     },
     refusals: ['webhook_limit_reached', 'key_revoked', 'data_not_ready'],
     async handle({ caller, body }) {
-      const key = keyOf(caller)
+      const key = requireKey(caller)
       if (isRefusal(key)) return key
       const url = parseWebhookUrl(body.url, { allowPrivate: ctx.config.webhookPrivate })
       if (typeof url === 'string')
@@ -236,7 +236,7 @@ function listRoute(ctx: Context): Route {
     answers: { 200: { description: 'Oldest first.', schema: WebhookList } },
     refusals: [],
     async handle({ caller }) {
-      const key = keyOf(caller)
+      const key = requireKey(caller)
       if (isRefusal(key)) return key
       const own = await ctx.accounts.snapshot((reads) => ownWebhooks(reads, key))
       return answer(200, { webhooks: own.map(toRecord) }, NO_STORE)
@@ -258,7 +258,7 @@ function ownRoute(ctx: Context, { work, ...facts }: OwnRoute): Route {
     parameters: { webhookId: webhookIdInPath },
     refusals: ['webhook_not_found'],
     async handle({ caller, parameters: { webhookId } }) {
-      const key = keyOf(caller)
+      const key = requireKey(caller)
       if (isRefusal(key)) return key
       const run = async (tx: Connection) => {
         const own = await ownWebhook(tx, key, webhookId)
@@ -305,7 +305,7 @@ const webhookIdInPath: Parameter<string> = {
 }
 
 /** Refuses callers without a key. */
-function keyOf(caller: Caller): KeyedCaller | Refusal {
+function requireKey(caller: Caller): KeyedCaller | Refusal {
   if (caller.kind === 'keyed') return caller
   return refuse('invalid_api_key', 'send "Authorization: Bearer <key>" of the webhooks')
 }
@@ -315,7 +315,7 @@ async function ownWebhooks(
   connection: Connection,
   { publicId }: KeyedCaller,
 ): Promise<readonly Webhook[]> {
-  return listWebhooks(connection, await rotationsOf(connection, publicId))
+  return listWebhooks(connection, await listRotations(connection, publicId))
 }
 
 async function ownWebhook(
@@ -335,7 +335,7 @@ function toRecord(webhook: Webhook) {
     description: webhook.description,
     filter: JSON.parse(webhook.filter),
     dailyCap: webhook.dailyCap,
-    state: stateOf(webhook),
+    state: describeState(webhook),
     reason: webhook.reason,
     createdAt: toIso(webhook.createdUnix),
     cursor: webhook.cursor,
@@ -348,7 +348,7 @@ function toRecord(webhook: Webhook) {
   }
 }
 
-function stateOf({ enabled, answer, attempts, dueMs }: Webhook) {
+function describeState({ enabled, answer, attempts, dueMs }: Webhook) {
   if (!enabled) return 'disabled'
   if (answer === 'payment_required' && dueMs > 0) return 'unfunded'
   return attempts > 0 ? 'failing' : 'active'

@@ -1,14 +1,14 @@
 import type { Connection, Tables } from '#db/engine.ts'
 import {
-  codecOf,
   column,
-  columnOf,
+  defineCodec,
   empty,
   inNames,
   join,
   type RowOf,
   type SqlValue,
   sql,
+  toColumn,
 } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
 
@@ -39,7 +39,7 @@ export const webhookTables: Tables = `
       create index webhooks_by_key on webhooks (public_id, created_unix, id);
       create index webhooks_by_wallet on webhooks (wallet)`
 
-const webhooks = codecOf({
+const webhooks = defineCodec({
   id: column.text,
   /** The key that registered it; that key's newest rotation pays. */
   publicId: column.text,
@@ -123,7 +123,7 @@ export async function countOfWallet(tx: Connection, wallet: string): Promise<num
 export async function insertWebhook(tx: Connection, webhook: Partial<Webhook>): Promise<void> {
   const members = Object.entries(webhook)
   await tx.run(sql`
-    insert into webhooks (${join(members.map(([member]) => columnOf(member)))})
+    insert into webhooks (${join(members.map(([member]) => toColumn(member)))})
     values (${join(members.map(([, value]) => stored(value)))})`)
 }
 
@@ -134,7 +134,7 @@ export async function changeWebhook(
   changes: Partial<Webhook>,
 ): Promise<Webhook | undefined> {
   const set = Object.entries(changes).map(
-    ([member, value]) => sql`${columnOf(member)} = ${stored(value)}`,
+    ([member, value]) => sql`${toColumn(member)} = ${stored(value)}`,
   )
   const [row] = await tx.run(sql`
     update webhooks set ${join(set)}

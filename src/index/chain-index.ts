@@ -15,7 +15,7 @@ import {
 import { followEmitters, readFactories } from './found-contracts.ts'
 import { readPosition, storedBlock } from './positions.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
-import { headFiltersOf } from './select-logs.ts'
+import { buildHeadFilters } from './select-logs.ts'
 
 export interface ChainIndexDeps extends CommitDeps {
   readonly source: ChainSource
@@ -100,9 +100,9 @@ export class ChainIndex {
     this.#forkedPolls = event.kind === 'behind' && event.forked ? this.#forkedPolls + 1 : 0
     const outcome =
       this.#forkedPolls >= FORKED_POLLS ? await reorgToShorter(follower, event) : event
-    const hasNews = outcome.kind !== 'idle' || marksOf(outcome) !== this.#marks
+    const hasNews = outcome.kind !== 'idle' || nameMarks(outcome) !== this.#marks
     if (hasNews) this.#position = await this.#apply(outcome)
-    this.#marks = marksOf(outcome)
+    this.#marks = nameMarks(outcome)
     return outcome
   }
 
@@ -111,7 +111,7 @@ export class ChainIndex {
     const { id, startBlock, finality, proofs } = this.#chain
     return {
       source,
-      filters: headFiltersOf(datasets, id),
+      filters: buildHeadFilters(datasets, id),
       startBlock,
       finality,
       proofs,
@@ -165,7 +165,7 @@ export class ChainIndex {
   }
 }
 
-function marksOf(event: ChainEvent): string {
+function nameMarks(event: ChainEvent): string {
   const { head, safe, finalized } = event.tip
   return [head.number, safe, finalized].join('.')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { allEnded } from '#base/async.ts'
-import { type BlockHeader, type Log, placeOf } from '#base/chain.ts'
+import { type BlockHeader, type Log, toPlace } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
 import { type Clock, DAY_SECONDS, unixNow } from '#base/time.ts'
 import type { ChainTip, Position } from '#chain/chain-event.ts'
@@ -165,7 +165,7 @@ async function storeAnomalies(
   const list = anomalies.map(({ log, dataset, problem }) => [
     log.chainId,
     log.blockNumber,
-    placeOf(log),
+    toPlace(log),
     dataset,
     log.blockHash,
     log.txHash,

@@ -1,4 +1,4 @@
-import { type Log, placeOf } from '#base/chain.ts'
+import { type Log, toPlace } from '#base/chain.ts'
 import type { Position } from '#chain/chain-event.ts'
 import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
@@ -104,7 +104,7 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
       const add = (log: Log, others: readonly Log[]) => {
         try {
           for (const fact of decode(log, others))
-            facts.push({ block: log.blockNumber, place: placeOf(log), fact })
+            facts.push({ block: log.blockNumber, place: toPlace(log), fact })
         } catch (error) {
           const kind = error instanceof UnlistedTokenError ? 'unlisted' : 'unreadable'
           report(log, { kind, reason: error instanceof Error ? error.message : String(error) })
@@ -118,7 +118,7 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
           }
         },
         async apply(change) {
-          const transactions = Map.groupBy(later.splice(0), transactionOf)
+          const transactions = Map.groupBy(later.splice(0), nameTransaction)
           for (const logs of transactions.values()) for (const log of logs) add(log, logs)
           // Filters bring theirs one after another.
           const ordered = facts.sort((a, b) => a.block - b.block || a.place - b.place)
@@ -133,6 +133,6 @@ export function toAnyDataset<Fact>(dataset: Dataset<Fact>): AnyDataset {
   }
 }
 
-function transactionOf({ blockHash, txHash }: Log): string {
+function nameTransaction({ blockHash, txHash }: Log): string {
   return `${blockHash} ${txHash}`
 }

@@ -4,7 +4,7 @@ import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import type { EmittedEvent, EventSource, Factory } from '#ecosystem/event-source.ts'
-import { indexedOf } from '#ecosystem/event-source.ts'
+import { countIndexed } from '#ecosystem/event-source.ts'
 import type { Selector } from './select-logs.ts'
 
 export function makeEventReader(
@@ -73,7 +73,7 @@ export function fitting<Event extends EmittedEvent>(
   { topics }: Pick<Log, 'topics'>,
 ): readonly Event[] {
   if (events.length < 2) return events
-  const own = events.filter((each) => indexedOf(each.event) === topics.length - 1)
+  const own = events.filter((each) => countIndexed(each.event) === topics.length - 1)
   return own.length > 0 ? own : events
 }
 
@@ -92,15 +92,15 @@ export function readArguments(source: EmittedEvent, log: UndatedLog): EventArgum
 }
 
 /** Accepted addresses become topics. Logs that a mapping's code looks at are selected too. */
-export function selectorsOf(sources: readonly EventSource[]): readonly Selector[] {
+export function toSelectors(sources: readonly EventSource[]): readonly Selector[] {
   return sources.flatMap(({ made, code, ...source }) => [
-    { ...selectorOf(source), ...(made && { found: made.found }) },
-    ...(made ? [selectorOf(made.event)] : []),
-    ...(code?.companions ?? []).map(selectorOf),
+    { ...toSelector(source), ...(made && { found: made.found }) },
+    ...(made ? [toSelector(made.event)] : []),
+    ...(code?.companions ?? []).map(toSelector),
   ])
 }
 
-function selectorOf(source: EmittedEvent): Selector {
+function toSelector(source: EmittedEvent): Selector {
   const topics = source.event.inputs
     .filter((input) => input.indexed)
     .map((input) => acceptedTopics(source, input))
@@ -129,11 +129,11 @@ function decodeArguments(source: EmittedEvent, log: UndatedLog): EventArguments 
     decoders.set(source, decode)
   }
   const args = decode(log)
-  if (args === undefined) throw new DecodeError(misfitOf(source))
+  if (args === undefined) throw new DecodeError(describeMisfit(source))
   return args
 }
 
-export function misfitOf({ event, address }: EmittedEvent): string {
+export function describeMisfit({ event, address }: EmittedEvent): string {
   return `${event.name} of ${address} does not fit its ABI`
 }
 
@@ -142,7 +142,7 @@ function decodeAny(source: EmittedEvent, log: UndatedLog): EventArguments {
     const [topic0 = source.topic0, ...rest] = log.topics
     return toRecord(decode(source.event, { topics: [topic0, ...rest], data: log.data }))
   } catch (cause) {
-    throw new DecodeError(misfitOf(source), { cause })
+    throw new DecodeError(describeMisfit(source), { cause })
   }
 }
 
@@ -174,7 +174,7 @@ export function compileWordDecoder(
   const fields = event.inputs.map((input, position) => ({
     name: input.name ?? String(position),
     indexed: input.indexed === true,
-    read: readerOf(input.type),
+    read: findReader(input.type),
   }))
   if (event.anonymous === true || fields.some((field) => field.read === undefined)) return undefined
   const topics = fields.filter((field) => field.indexed).length + 1
@@ -197,7 +197,7 @@ export function compileWordDecoder(
   }
 }
 
-function readerOf(type: string): WordReader | undefined {
+function findReader(type: string): WordReader | undefined {
   if (type === 'address') return (word) => `0x${word.slice(24)}`
   if (type === 'bool') return readFlag
   const [, kind, size] = /^(uint|int|bytes)(\d+)$/.exec(type) ?? []

@@ -14,7 +14,7 @@ import type { Emitters } from '#ecosystem/priced-token.ts'
 import type { CommitDeps } from './commit.ts'
 import type { Dataset } from './dataset.ts'
 import { keyOfLog, keyOfSource, readContract } from './decode-event.ts'
-import { askOf } from './price-logs.ts'
+import { askView } from './price-logs.ts'
 import { type ReadDeps, readSegments } from './read-segments.ts'
 
 /**
@@ -97,7 +97,7 @@ export async function followEmitters(
 ): Promise<void> {
   const asked = await askEmitters(deps, chain)
   if (asked.length === 0) return
-  const missing = await deps.engine.snapshot((reads) => missingOf(reads, asked))
+  const missing = await deps.engine.snapshot((reads) => findMissing(reads, asked))
   if (missing.length === 0) return
   const block = position === undefined ? 0 : position.number + 1
   await deps.engine.write(async (connection) => {
@@ -118,7 +118,7 @@ async function askEmitters(
     .filter(({ found }) => found.chainId === id)
   return Promise.all(
     emitters.map(async ({ found, address, ask }) => {
-      const asking = ask(askOf(source, address, `the price at ${address}`))
+      const asking = ask(askView(source, address, `the price at ${address}`))
       const named = await asking.catch((error: unknown) =>
         error instanceof Error ? error : new Error(String(error)),
       )
@@ -127,7 +127,7 @@ async function askEmitters(
   )
 }
 
-async function missingOf(connection: Connection, asked: readonly Asked[]) {
+async function findMissing(connection: Connection, asked: readonly Asked[]) {
   const lists = asked.map(async ({ found, address, named }) => {
     const stored = new Map(await readFound(connection, found))
     // A chain is followed with the aggregators that are known; nodes are asked again later.

@@ -4,7 +4,7 @@ import { column, type Sql, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
 import type { LogProblem } from './dataset.ts'
-import { misfitOf } from './decode-event.ts'
+import { describeMisfit } from './decode-event.ts'
 
 export interface Mapping {
   /** Such as `burns[0]`. */
@@ -13,7 +13,7 @@ export interface Mapping {
   readonly source: EventSource
 }
 
-export function mappingsOf(sources: EventSources): readonly Mapping[] {
+export function listMappings(sources: EventSources): readonly Mapping[] {
   return eventKinds.flatMap(({ part, dataset }) =>
     sources[part].map((source, index) => ({ name: `${part}[${index}]`, dataset, source })),
   )
@@ -32,18 +32,18 @@ export async function readMappingAnomalies(
   connection: Connection,
   ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
 ): Promise<readonly MappingAnomalies[]> {
-  const mappings = mappingsOf(ecosystem)
+  const mappings = listMappings(ecosystem)
   return (await readAnomalies(connection)).flatMap((anomalies) => {
     const { chainId, logs, lastBlock, reason, kind } = anomalies
     const chain = ecosystem.chains.find(({ id }) => id === chainId)
     if (chain === undefined) return []
-    const mapping = nameOf(mappings, anomalies)
+    const mapping = nameMapping(mappings, anomalies)
     return [{ mapping, chain: chain.name, logs, lastBlock, reason, kind }]
   })
 }
 
 /** Names the mappings of the contract; where several read it, those in the reason. */
-function nameOf(
+function nameMapping(
   mappings: readonly Mapping[],
   { chainId, dataset, contract, reason }: Anomalies,
 ): string {
@@ -54,7 +54,8 @@ function nameOf(
       (source.address === contract || source.made !== undefined),
   )
   const misfits = possible.filter(
-    ({ source }) => reason === misfitOf(source) || reason.startsWith(`${source.code?.file}: `),
+    ({ source }) =>
+      reason === describeMisfit(source) || reason.startsWith(`${source.code?.file}: `),
   )
   const named = misfits.length > 0 ? misfits : possible
   return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')

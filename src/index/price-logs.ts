@@ -9,7 +9,7 @@ import type { AskView, ContractPrice, PricePair } from '#ecosystem/priced-token.
 import { callView } from './call-view.ts'
 import { compileWordDecoder } from './decode-event.ts'
 
-export function topicsOf({ events }: Pick<ContractPrice, 'events'>): readonly Hash[] {
+export function listTopics({ events }: Pick<ContractPrice, 'events'>): readonly Hash[] {
   return events.map((event) => getSelector(event))
 }
 
@@ -20,18 +20,22 @@ export async function askFilter(
   pair: PricePair,
 ): Promise<LogFilter> {
   const { address, emitters } = price
-  const addresses = (await emitters?.ask(askOf(source, address, `the price at ${address}`))) ?? [
+  const addresses = (await emitters?.ask(askView(source, address, `the price at ${address}`))) ?? [
     address,
   ]
-  return { addresses, topics: [topicsOf(price), ...(price.topics?.(pair) ?? [])] }
+  return { addresses, topics: [listTopics(price), ...(price.topics?.(pair) ?? [])] }
 }
 
-export function askOf(source: Pick<ChainSource, 'call'>, address: Address, field: string): AskView {
+export function askView(
+  source: Pick<ChainSource, 'call'>,
+  address: Address,
+  field: string,
+): AskView {
   return (view, args, at = address) => callView(source, { field, address: at, view, args })
 }
 
 export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {
-  return topicsOf(price).map(nameOfTopic).join(' or ')
+  return listTopics(price).map(nameOfTopic).join(' or ')
 }
 
 /** Undefined for logs of other events; throws DecodeError. */

@@ -32,7 +32,7 @@ export async function proveEcosystem(
       proveFinality(chain, `chains[${index}].finality`, sourceOf(chain)),
     ),
     ...ecosystem.chains.map((chain, index) => proveReceipts(chain, index, sourceOf)),
-    ...contractsOf(ecosystem).map((contract) => proveCode(contract, sourceOf)),
+    ...listContracts(ecosystem).map((contract) => proveCode(contract, sourceOf)),
     ...proveDecimals(ecosystem, sourceOf),
     ...provePrices(ecosystem, sourceOf),
     ...(ecosystem.payment === null ? [] : [proveDomain(ecosystem.payment, sourceOf)]),
@@ -83,7 +83,7 @@ async function proveReceipts(chain: Chain, index: number, sourceOf: SourceOf): P
   } catch (error) {
     throw new ProofError(
       `chains[${index}].proofs`,
-      `no node of ${chain.name} proves its logs (${messageOf(error)}); use a node that serves receipts, or write "deposits"`,
+      `no node of ${chain.name} proves its logs (${describeError(error)}); use a node that serves receipts, or write "deposits"`,
     )
   }
 }
@@ -92,7 +92,7 @@ const PROVEN_BELOW_HEAD = 2
 
 type SourceOf = (chain: Chain) => ChainSource
 
-function contractsOf(ecosystem: Ecosystem): readonly Contract[] {
+function listContracts(ecosystem: Ecosystem): readonly Contract[] {
   const { chains, tokens, payment } = ecosystem
   const ofTokens = tokens.flatMap((token, index) =>
     chains.flatMap((chain) => {
@@ -182,10 +182,10 @@ function proveDecimals(
   const remedy = 'choose another asset'
   const ofAsset = payment && { ...payment, field: 'payment.asset', name: payment.symbol, remedy }
   const all = ofAsset ? [...ofTokens, { ...ofAsset, address: ofAsset.asset }] : ofTokens
-  return all.map((each) => proveDecimalsOf(each, sourceOf(each.chain)))
+  return all.map((each) => proveTokenDecimals(each, sourceOf(each.chain)))
 }
 
-async function proveDecimalsOf(
+async function proveTokenDecimals(
   contract: Contract & {
     readonly name: string
     readonly decimals: number
@@ -217,7 +217,7 @@ function isHash(value: unknown): value is Hash {
 async function proveDomain({ asset, chain, domain }: Payment, sourceOf: SourceOf): Promise<void> {
   const field = 'payment.domain'
   const found = await callView(sourceOf(chain), { field, address: asset, view: domainView })
-  if (found === separatorOf(domain, chain.id, asset)) return
+  if (found === hashDomain(domain, chain.id, asset)) return
   const own = isHash(found) ? await findDomain(sourceOf(chain), asset, found) : undefined
   const remedy = own
     ? `write name ${JSON.stringify(own.name)}, version ${JSON.stringify(own.version)}`
@@ -266,7 +266,7 @@ export async function proveStartBlocks(
       const address = addresses.get(chain.name)
       if (address === undefined || chain.startBlock === 0) return
       const supplyAt = (block: number) => readSupply(sourceOf(chain), address, block)
-      const before = await supplyAt(chain.startBlock - 1).catch(messageOf)
+      const before = await supplyAt(chain.startBlock - 1).catch(describeError)
       if (typeof before === 'string') unproven.set(chain.name, before)
       else if (before > 0n)
         throw new ProofError(
@@ -294,11 +294,11 @@ async function blockToWrite(
     }
     return `write ${high} or an earlier block`
   } catch (error) {
-    return `write the block of the token's deployment (the node keeps no state old enough to find it: ${messageOf(error)})`
+    return `write the block of the token's deployment (the node keeps no state old enough to find it: ${describeError(error)})`
   }
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -307,7 +307,7 @@ export interface TokenDomain {
   readonly version: string
 }
 
-function separatorOf(domain: TokenDomain, chainId: number, asset: Address): string {
+function hashDomain(domain: TokenDomain, chainId: number, asset: Address): string {
   return domainSeparator({ ...domain, chainId, verifyingContract: asset })
 }
 
@@ -326,7 +326,7 @@ export async function findDomain(
   if (name === undefined) return undefined
   return [version, ...USUAL_VERSIONS]
     .flatMap((each) => (each === undefined ? [] : [{ name, version: each }]))
-    .find((domain) => separatorOf(domain, source.chainId, asset) === separator)
+    .find((domain) => hashDomain(domain, source.chainId, asset) === separator)
 }
 
 async function readText(source: ChainSource, asset: Address, name: 'name' | 'version') {

@@ -8,14 +8,14 @@ import { priceKinds } from '#ecosystem/price-kinds.ts'
 import {
   type Chain,
   type ContractPrice,
+  findPair,
   type PricedToken,
   type PricePair,
   type PriceReading,
-  pairOf,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { ProofError } from './call-view.ts'
-import { askFilter, askOf, compilePriceDecoder, nameOfEvents, topicsOf } from './price-logs.ts'
+import { askFilter, askView, compilePriceDecoder, listTopics, nameOfEvents } from './price-logs.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
 
@@ -48,9 +48,9 @@ async function provePrice(
   { tokens, token, price, field }: Proven,
 ): Promise<Problem | undefined> {
   const { address } = price
-  const ask = askOf(source, address, field)
+  const ask = askView(source, address, field)
   const head = (await source.header('latest'))?.number ?? price.chain.startBlock
-  const pair = pairOf(tokens, token, price)
+  const pair = findPair(tokens, token, price)
   const replaced = blockOfNext(token, price)
   const before = replaced !== undefined && replaced < head ? replaced : head
   const first = await findReading(source, { price, pair, head: before })
@@ -73,10 +73,10 @@ function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | un
 }
 
 function describeKind(price: ContractPrice, otherKind: string): string {
-  return `${placeOf(price)} emits no ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
+  return `${nameContract(price)} emits no ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
 }
 
-function placeOf({ address, chain }: ContractPrice): string {
+function nameContract({ address, chain }: ContractPrice): string {
   return `the contract at ${showAddress(address)} on ${chain.name}`
 }
 
@@ -89,7 +89,7 @@ function describeSearch(
 }
 
 function describeMisfit(price: ContractPrice, found: FoundReading): string {
-  const place = placeOf(price)
+  const place = nameContract(price)
   if (found.kind === 'unreadable')
     return `${place} emits ${nameOfEvents(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
   return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, since block ${price.chain.startBlock}; correct the kind or the address`
@@ -130,7 +130,7 @@ export async function findReading(
 ): Promise<FoundReading> {
   const { addresses, topics } = await askFilter(chain, price, pair)
   if (addresses?.length === 0) return { kind: 'none', otherKind: undefined }
-  const anyKind = [...new Set([...topicsOf(price), ...kindByTopic.keys()])]
+  const anyKind = [...new Set([...listTopics(price), ...kindByTopic.keys()])]
   const filter = { addresses, topics: topics.with(0, anyKind) }
   const whole = { from: price.chain.startBlock, to: head }
   let from = head + 1
@@ -145,7 +145,7 @@ export async function findReading(
       from = left.to + 1
       requests += 1
       const found = readNewest(logs, price, pair)
-      otherKind ??= otherKindOf(logs, price)
+      otherKind ??= findOtherKind(logs, price)
       if (found !== undefined) return found
       if (requests === REQUESTS_MAX && left.from <= left.to)
         return {
@@ -163,13 +163,13 @@ export async function findReading(
 }
 
 const kindByTopic: ReadonlyMap<Hash, string> = new Map(
-  priceKinds.flatMap((each) => topicsOf(each).map((topic0) => [topic0, each.kind] as const)),
+  priceKinds.flatMap((each) => listTopics(each).map((topic0) => [topic0, each.kind] as const)),
 )
 
 /** The kind whose newest event these are, if it is not that of the source. */
-function otherKindOf(logs: readonly SourceLog[], price: ContractPrice): string | undefined {
+function findOtherKind(logs: readonly SourceLog[], price: ContractPrice): string | undefined {
   const topic0 = logs.at(-1)?.topics[0] ?? '0x'
-  return topicsOf(price).includes(topic0) ? undefined : kindByTopic.get(topic0)
+  return listTopics(price).includes(topic0) ? undefined : kindByTopic.get(topic0)
 }
 
 function readNewest(

@@ -6,7 +6,7 @@ import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { type AnyDataset, type StagedLogs, stageAll } from './dataset.ts'
-import { filtersOf, selectLogs, selectorsIn } from './select-logs.ts'
+import { buildFilters, selectLogs, selectorsIn } from './select-logs.ts'
 
 /** Blocks of history, read and decoded. */
 export interface Segment extends StagedLogs {
@@ -69,7 +69,7 @@ async function* readEach(
 ): AsyncGenerator<Segment, void, void> {
   const { source, clock } = deps
   const { from, to, datasets } = input
-  const [filter, ...others] = filtersOf(datasets, source.chainId)
+  const [filter, ...others] = buildFilters(datasets, source.chainId)
   const sides = others.map((each, index) => {
     const earlier = [filter, ...others.slice(0, index)].filter((one) => one !== undefined)
     const isKnown = selectLogs(earlier.flatMap((one) => selectorsIn(one, source.chainId)))

@@ -95,16 +95,16 @@ async function runOnce(job: OpenJob, { logger, runs }: RunDeps, signal: AbortSig
   } catch (error) {
     // What fails while the process ends, or once another one leads, is no failure of the job.
     if (signal.aborted || error instanceof LeadLostError) return
-    const failure = reasonOf(error)
+    const failure = describeReason(error)
     if (before.failure !== failure)
       logger.error({ job: name, err: error }, `a job failed: ${job.whileFailing}; trying again`)
     runs.set(name, { ...before, failedMs: performance.now(), failure })
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   if (error instanceof AggregateError)
-    return [error.message, ...error.errors.map(reasonOf)].join(': ').slice(0, REASON_MAX)
+    return [error.message, ...error.errors.map(describeReason)].join(': ').slice(0, REASON_MAX)
   return (error instanceof Error ? error.message : String(error)).slice(0, REASON_MAX)
 }
 

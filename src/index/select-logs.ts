@@ -70,12 +70,12 @@ function keyOfSelector({ chainId, address, topic0, found }: Selector): string {
  * There are few: one per set of arguments. They may still match the same log, which the readers take from the
  * first filter only. Up to `NAMED_MAX` contracts that are found are named, logs of others are filtered here.
  */
-export function filtersOf(
+export function buildFilters(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
 ): readonly LogFilter[] {
   const selectors = selectorsOn(datasets, chainId)
-  const [named, others] = partition(selectors, isNamedOf(selectors))
+  const [named, others] = partition(selectors, namedAmong(selectors))
   return [
     ...groupByArguments(named.flatMap(selectorPerContract)).map(toNamed),
     ...groupByArguments(others).map((group) => ({
@@ -96,7 +96,7 @@ function partition<T>(
 const NAMED_MAX = 500
 
 /** Whether the contracts of a selector are named: those of as many origins as fit, the smallest first. */
-function isNamedOf(selectors: readonly Selector[]): (selector: Selector) => boolean {
+function namedAmong(selectors: readonly Selector[]): (selector: Selector) => boolean {
   const sizes = new Map(selectors.flatMap(({ found }) => (found ? [[found.key, found.size]] : [])))
   let left = NAMED_MAX
   for (const [key, size] of [...sizes].sort(([, a], [, b]) => a - b)) {
@@ -110,13 +110,13 @@ function isNamedOf(selectors: readonly Selector[]): (selector: Selector) => bool
  * For whole blocks, which may hold logs of contracts that are found in them. The bloom tells which logs of those that are
  * known are to be expected.
  */
-export function headFiltersOf(
+export function buildHeadFilters(
   datasets: readonly { readonly selectors: readonly Selector[] }[],
   chainId: number,
 ): readonly LogFilter[] {
   const selectors = selectorsOn(datasets, chainId)
   const [named, others] = partition(selectors, ({ found }) => found === undefined)
-  const isNamed = isNamedOf(selectors)
+  const isNamed = namedAmong(selectors)
   const ofAny = groupByArguments(others).map((group) => ({
     ...toNamed(group.filter(isNamed).flatMap(selectorPerContract)),
     topics: toNamed(group).topics,

@@ -65,11 +65,11 @@ export async function readIndexStatus(
     chains: statuses,
     unknown,
     asOfUnix: Math.max(...statuses.map((each) => each.blockTimeUnix)),
-    revision: [...statuses.map(revisionOf), digestOf(unknown)].join('-'),
+    revision: [...statuses.map(nameRevision), hashUnknown(unknown)].join('-'),
   }
 }
 
-function digestOf(unknown: readonly UnknownFigure[]): string {
+function hashUnknown(unknown: readonly UnknownFigure[]): string {
   return createHash('sha256').update(JSON.stringify(unknown)).digest('hex').slice(0, 8)
 }
 
@@ -91,7 +91,7 @@ function toStallReason(stored: unknown): StallReason | null {
   return STALL_REASONS.find((each) => each === stored) ?? 'unusable_data'
 }
 
-function revisionOf(status: ChainStatus): string {
+function nameRevision(status: ChainStatus): string {
   const { chain, blockNumber, blockHash, safeNumber, finalizedNumber } = status
   const head = [blockNumber, blockHash.slice(2, 12), safeNumber, finalizedNumber]
   const stalled = status.stalled === null ? [] : [status.stalled]
@@ -99,7 +99,7 @@ function revisionOf(status: ChainStatus): string {
 }
 
 /** `stale`: the newest block is too old. */
-export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
+export function judgeCondition(status: ChainStatus, nowUnix: number): 'live' | 'syncing' | 'stale' {
   if (status.headNumber - status.blockNumber > SYNCING_BLOCKS) return 'syncing'
   return nowUnix - status.blockTimeUnix > status.chain.staleAfterSeconds ? 'stale' : 'live'
 }
@@ -107,7 +107,7 @@ export function conditionOf(status: ChainStatus, nowUnix: number): 'live' | 'syn
 /** A chain at the head is up to one commit behind. */
 export const SYNCING_BLOCKS = 64
 
-export function finalityOf(status: ChainStatus, blockNumber: number): Finality {
+export function judgeFinality(status: ChainStatus, blockNumber: number): Finality {
   if (blockNumber <= status.finalizedNumber) return 'finalized'
   return blockNumber <= status.safeNumber ? 'safe' : 'latest'
 }
@@ -248,7 +248,7 @@ export class StallNote {
   }
 
   async failed(error: unknown): Promise<void> {
-    const stall = stallOf(error)
+    const stall = toStall(error)
     if (stall === undefined) return
     this.#failuresInRow += 1
     if (stall.reason === 'deep_reorg' || this.#failuresInRow >= FAILURES_UNTIL_REPORTED)
@@ -277,7 +277,7 @@ export class StallNote {
 }
 
 /** Undefined if neither chain nor nodes are at fault. */
-function stallOf(error: unknown): Stall | undefined {
+function toStall(error: unknown): Stall | undefined {
   const detail = error instanceof Error ? error.message : String(error)
   // The store refuses the same data again.
   if (error instanceof ConstraintError) return { reason: 'unusable_data', detail }

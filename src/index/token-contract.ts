@@ -23,7 +23,7 @@ export async function askContract(
   blockNumber: number,
 ): Promise<bigint> {
   return readNumber(source, token, {
-    data: holder === ZERO_ADDRESS ? TOTAL_SUPPLY : balanceOf(holder),
+    data: holder === ZERO_ADDRESS ? TOTAL_SUPPLY : encodeBalanceOf(holder),
     blockNumber,
   })
 }
@@ -40,7 +40,7 @@ export async function askSupply(
   const total = await askContract(source, token, ZERO_ADDRESS, blockNumber)
   if (total === stored) return total
   const buried = await readNumber(source, token, {
-    data: balanceOf(ZERO_ADDRESS),
+    data: encodeBalanceOf(ZERO_ADDRESS),
     blockNumber,
   }).catch(nothingIfReverted)
   return total - buried === stored ? stored : total
@@ -52,7 +52,7 @@ function nothingIfReverted(error: unknown): bigint {
   throw error
 }
 
-function balanceOf(holder: Address): `0x${string}` {
+function encodeBalanceOf(holder: Address): `0x${string}` {
   return `${BALANCE_OF}${holder.slice(2).padStart(64, '0')}`
 }
 

@@ -20,7 +20,7 @@ export function startIndexThread(
     const worker = new Worker(moduleFile('main/index-worker'), { workerData: work })
     worker.on('message', onNews)
     stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
-    await exitOf(worker)
+    await waitForExit(worker)
   })
   ended.catch(() => undefined)
   return {
@@ -32,7 +32,7 @@ export function startIndexThread(
   }
 }
 
-function exitOf(worker: Worker): Promise<void> {
+function waitForExit(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.once('error', reject)
     worker.once('exit', (code) =>

@@ -10,12 +10,12 @@ import { createPruning, type Retained } from '#index/retained.ts'
 import { type Job, type JobRuns, type OpenJob, runJobs } from '#index/run-jobs.ts'
 import { readIndexStatus } from '#index/status.ts'
 import { RETAINED_CLAIMS } from '#payments/prepayments/claim.ts'
-import { notifierOf } from '#payments/prepayments/prepay-routes.ts'
+import { getNotifier } from '#payments/prepayments/prepay-routes.ts'
 import { scanDeposits } from '#payments/prepayments/scan-deposits.ts'
 import { verifyPayments } from '#payments/prepayments/verifier.ts'
 import { RETAINED_PAYMENTS } from '#payments/x402/payment.ts'
 import { finishPayments } from '#payments/x402/settle-payment.ts'
-import { settlingOf, settlingSettingOf } from '#payments/x402/settling.ts'
+import { getSettling, readSettlingSetting } from '#payments/x402/settling.ts'
 
 interface VerifierJob extends Job {
   readonly isWanted?: (ctx: Context) => boolean
@@ -24,7 +24,7 @@ interface VerifierJob extends Job {
 
 const isPaid = ({ ecosystem }: Context) => ecosystem.payment !== null
 
-const isSettled = (ctx: Context) => settlingSettingOf(ctx) !== undefined
+const isSettled = (ctx: Context) => readSettlingSetting(ctx) !== undefined
 
 /** Everything that the jobs' leader repeats. */
 const VERIFIER_JOBS: readonly VerifierJob[] = [
@@ -134,14 +134,14 @@ function openVerifying(deps: JobDeps): () => Promise<void> {
   return async () => {
     const { credited, reversed } = await verifyPayments(deps)
     if (credited + reversed === 0) return
-    notifierOf(deps.ctx).notify()
+    getNotifier(deps.ctx).notify()
     deps.logger.info({ credited, reversed }, 'prepayments were settled')
   }
 }
 
 /** Finishes x402 payments. Needs no fence, since a payment's row is locked while it is credited. */
 async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
-  const settling = await settlingOf(ctx)
+  const settling = await getSettling(ctx)
   return async () => {
     if (settling === undefined) return
     const credited = await finishPayments(ctx, settling)

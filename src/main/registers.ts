@@ -4,7 +4,7 @@ import { type Context, reportError } from '#context.ts'
 import { type RegisterName, registerName } from '#data/datasets.ts'
 import type { Tables } from '#db/engine.ts'
 import { column, plain, sql } from '#db/sql.ts'
-import { conditionOf, readIndexStatus } from '#index/status.ts'
+import { judgeCondition, readIndexStatus } from '#index/status.ts'
 import { storeFile } from './store-file.ts'
 
 /** A table in the accounts that lists the registers, one per ecosystem file. */
@@ -36,7 +36,8 @@ export async function keepRegister(ctx: Context): Promise<() => void> {
 export async function noteServed({ ecosystem, register, accounts, clock }: Context): Promise<void> {
   const nowUnix = unixNow(clock)
   const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-  const isWhole = status?.chains.every((each) => conditionOf(each, nowUnix) !== 'syncing') === true
+  const isWhole =
+    status?.chains.every((each) => judgeCondition(each, nowUnix) !== 'syncing') === true
   await accounts.write((tx) =>
     tx.run(sql`
       insert into registers (name, made_unix, whole_unix, served_unix)

@@ -9,12 +9,12 @@ import { statsRoute, supplyRoutes } from '#data/stats/stats.ts'
 import { streamRoute } from '#feed/stream-route.ts'
 import { webhookRoutes } from '#feed/webhook-routes.ts'
 import { paymentsRoutes } from '#payments/prepayments/prepay-routes.ts'
-import { settlingSettingOf } from '#payments/x402/settling.ts'
+import { readSettlingSetting } from '#payments/x402/settling.ts'
 import { topupRoutes } from '#payments/x402/topup-routes.ts'
 import type { Route } from '#route.ts'
 
 /** All API operations. Metered ones come first. */
-export function routesOf(ctx: Context): readonly Route[] {
+export function listRoutes(ctx: Context): readonly Route[] {
   return [
     ...dataRoutes(ctx),
     streamRoute(ctx),
@@ -22,7 +22,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     ...callerRoutes(ctx),
     ...webhookRoutes(ctx),
     ...(ctx.ecosystem.payment === null ? [] : paymentsRoutes(ctx)),
-    ...(settlingSettingOf(ctx) === undefined ? [] : topupRoutes(ctx)),
+    ...(readSettlingSetting(ctx) === undefined ? [] : topupRoutes(ctx)),
   ]
 }
 
@@ -40,7 +40,7 @@ export function unconfiguredRoutes(
   ctx: Pick<Context, 'config' | 'ecosystem'>,
 ): readonly UnconfiguredRoute[] {
   const { payment, gate } = ctx.ecosystem
-  const settles = settlingSettingOf(ctx) !== undefined
+  const settles = readSettlingSetting(ctx) !== undefined
   return [
     ...(payment === null ? OF_PAYMENT : []),
     ...(payment === null || settles ? [] : OF_SETTLING),

@@ -5,7 +5,7 @@ import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import { allDatasets } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { Leader } from '#index/leader.ts'
@@ -63,7 +63,7 @@ function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
     ...input,
     leader,
     datasets: allDatasets(ecosystem),
-    prices: priceBookOf(ecosystem.tokens),
+    prices: openPriceBook(ecosystem.tokens),
     sourceOf,
     reportOf: (chain) => makeChainReport({ ...input, chain, source: sourceOf(chain) }),
     onLead(leads) {

@@ -1,5 +1,5 @@
 import { forgetKey } from '#accounts/metering/callers.ts'
-import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter } from '#accounts/metering/meter/meter.ts'
 import { documentPages } from '#api/document-pages.ts'
 import { type HealthDeps, healthRoutes, type Readiness, statusPage } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
@@ -9,15 +9,15 @@ import { sleep, TtlCache } from '#base/async.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
 import { wantedJobs } from '#main/jobs.ts'
-import { routesOf, unconfiguredRoutes } from '#main/routes.ts'
+import { listRoutes, unconfiguredRoutes } from '#main/routes.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { gaugesOf } from '#ops/health/gauges.ts'
+import { listGauges } from '#ops/health/gauges.ts'
 import type { IndexProgress } from '#ops/health/index-progress.ts'
 import { type MetricsServer, startMetricsServer } from '#ops/health/metrics-server.ts'
 import type { Leading } from '#ops/health/read-readiness.ts'
 import { publicReadiness, readReadiness } from '#ops/health/read-readiness.ts'
 import { watchAccounts } from '#ops/health/store-state.ts'
-import { settlingOf } from '#payments/x402/settling.ts'
+import { getSettling } from '#payments/x402/settling.ts'
 import { sitePages } from '#site/site-pages.ts'
 
 /** Routes of meta and health, and pages, are added here. */
@@ -125,7 +125,7 @@ export async function compose(
   leading: Leading = { index: false, jobs: new Map() },
 ): Promise<ServeInput> {
   const { ecosystem, accounts, config, clock } = ctx
-  const settling = await settlingOf(ctx)
+  const settling = await getSettling(ctx)
   // Other processes change keys, so listen for their notifications.
   accounts.listen?.('sexton_keys', (digest) => forgetKey(ctx, digest))
   const work = {
@@ -138,10 +138,10 @@ export async function compose(
   // Readiness is free to ask and costs as much as many calls, so cache it.
   const shown = new TtlCache<Readiness>({ max: 1, ttlMs: 1_000, clock })
   const gauges = () =>
-    gaugesOf(ctx, {
+    listGauges(ctx, {
       ...work,
       readiness,
-      waitingCalls: () => meterOf(ctx).waiting(),
+      waitingCalls: () => getMeter(ctx).waiting(),
       settling,
     })
   return {
@@ -150,6 +150,6 @@ export async function compose(
       shown.get('', async () => publicReadiness(await readiness(), ecosystem.chains)),
     operatorReadiness: readiness,
     unconfigured: unconfiguredRoutes(ctx),
-    routes: routesOf(ctx),
+    routes: listRoutes(ctx),
   }
 }

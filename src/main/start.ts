@@ -8,7 +8,7 @@ import { anvilCommand } from '#devnet/anvil.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
-import { barOf } from '#ops/health/index-progress.ts'
+import { toBar } from '#ops/health/index-progress.ts'
 import { type CommandContext, chosenEcosystem, type ExitCode } from './command-context.ts'
 import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
@@ -86,7 +86,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
     ecosystemName: ecosystemFile ?? 'local.ts',
     ecosystemFile: local?.file ?? (await loadEcosystemFile(ecosystemFile ?? '')),
     onProgress(news) {
-      const { task, done, total, detail } = barOf(news)
+      const { task, done, total, detail } = toBar(news)
       progress.update(task, done, total, detail)
     },
     ...(chains !== undefined && {

@@ -11,7 +11,7 @@ import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
-import { type Credit, liveCreditsOf, logName, readCredits } from './prepayments/credit.ts'
+import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
 import { readDeposits } from './prepayments/deposits.ts'
 import { blockHashAt } from './prepayments/scan-deposits.ts'
 import { COLUMNS, EARLIER_BLOCKS, toPayment, type X402Payment } from './x402/payment.ts'
@@ -175,7 +175,7 @@ export function depositCheck(ctx: Context, chain: PaidChain): Check {
             .map((payment) => ({ deposit, payment })),
         )
         const hashes = pairs.map(({ deposit }) => deposit.txHash)
-        const credited = await liveCreditsOf(connection, hashes)
+        const credited = await listLiveCredits(connection, hashes)
         for (const { deposit, payment } of pairs) {
           const { txHash, positionInTx, amount } = deposit
           if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
@@ -292,7 +292,7 @@ async function checkCanonical(
   const known = await readDeposits(connection, ctx.ecosystem.payment, { txHashes })
   const stands = async (credit: Credit) =>
     (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
-  const credited = new Set((await liveCreditsOf(connection, txHashes)).map(logName))
+  const credited = new Set((await listLiveCredits(connection, txHashes)).map(logName))
   const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
   // Matches deposits by log, because editing `payTo` shifts positions, which count transfers to it only.
   const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
@@ -429,7 +429,7 @@ export async function readSuspense(
 ): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
   let [deposits, microUsd] = [0, 0n]
   for await (const page of depositPages(ctx, connection)) {
-    const live = await liveCreditsOf(
+    const live = await listLiveCredits(
       connection,
       page.map(({ txHash }) => txHash),
     )

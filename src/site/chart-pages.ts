@@ -4,15 +4,15 @@ import { isRefusal } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
 import type { Route } from '#route.ts'
-import { CHART_NAMES, type Meta, readChart, routeOfChart, sourceOf } from './chart/charts.ts'
+import { CHART_NAMES, describeSource, type Meta, readChart, routeOfChart } from './chart/charts.ts'
 import { drawChart, type Theme } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
 import {
   choice,
-  nameOf,
   type PictureKind,
-  parametersOf,
-  pictureOf,
+  parseName,
+  parsePicture,
+  pickParameters,
   picturePage,
 } from './picture-page.ts'
 
@@ -33,10 +33,10 @@ function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
     path: '/charts/{file}',
     type: SVG,
     read(incoming) {
-      const name = nameOf(incoming, CHART_NAMES)
+      const name = parseName(incoming, CHART_NAMES)
       if (isRefusal(name)) return name
-      const shared = parametersOf(routes, routeOfChart(name), ['token', 'chain'])
-      return pictureOf(name, { ...own, ...shared }, incoming)
+      const shared = pickParameters(routes, routeOfChart(name), ['token', 'chain'])
+      return parsePicture(name, { ...own, ...shared }, incoming)
     },
     async draw({ name, query: { theme, ...query } }) {
       const { chains, service } = ecosystem
@@ -63,14 +63,14 @@ interface Stats {
 
 function badges(routes: readonly Route[]): PictureKind {
   const ask = askRoutes(routes)
-  const shared = parametersOf(routes, 'getDailyBurns', ['token'])
+  const shared = pickParameters(routes, 'getDailyBurns', ['token'])
   return {
     path: '/badges/{file}',
     type: SVG,
     read(incoming) {
-      const name = nameOf(incoming, BADGES)
+      const name = parseName(incoming, BADGES)
       if (isRefusal(name)) return name
-      return pictureOf(name, name === 'dividends' ? {} : shared, incoming)
+      return parsePicture(name, name === 'dividends' ? {} : shared, incoming)
     },
     async draw({ name, query }) {
       const { data, meta } = (await ask('getStats')) as {
@@ -81,7 +81,7 @@ function badges(routes: readonly Route[]): PictureKind {
       return drawBadge({
         label: name === 'price' ? (query.token ?? name) : name,
         value: badgeValue(name, data, query.token) + (isStale ? ', stale' : ''),
-        title: sourceOf(meta),
+        title: describeSource(meta),
       })
     },
   }

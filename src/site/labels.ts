@@ -3,7 +3,7 @@ import { eventKinds } from '#data/kinds.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
 /** Labels addresses by their role in the ecosystem file, such as a pool; the first label of an address wins. */
-export function labelsOf(ecosystem: Ecosystem): Readonly<Record<string, string>> {
+export function listLabels(ecosystem: Ecosystem): Readonly<Record<string, string>> {
   const { file, tokens, burnAddresses, nonCirculating, bridges, payment } = ecosystem
   const labels: (readonly [Address | undefined, string])[] = [
     ...nonCirculating.map(

@@ -76,7 +76,7 @@ function toOutgoing(
 
 type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
 
-export function pictureOf(name: string, choices: Choices, incoming: Call): Picture | Refusal {
+export function parsePicture(name: string, choices: Choices, incoming: Call): Picture | Refusal {
   const values = parseParameters(choices, incoming)
   if (isRefusal(values)) return values
   const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
@@ -84,7 +84,7 @@ export function pictureOf(name: string, choices: Choices, incoming: Call): Pictu
 }
 
 /** Picks those of these parameters that the route has. */
-export function parametersOf(
+export function pickParameters(
   routes: readonly Route[],
   operationId: string,
   names: readonly string[],
@@ -94,7 +94,7 @@ export function parametersOf(
 }
 
 /** Returns the file name without its ending. */
-export function nameOf(incoming: Call, known: readonly string[]): string | Refusal {
+export function parseName(incoming: Call, known: readonly string[]): string | Refusal {
   const { file = '' } = incoming.path
   const name = file.endsWith('.svg') ? file.slice(0, -'.svg'.length) : ''
   if (known.includes(name)) return name

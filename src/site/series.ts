@@ -35,14 +35,14 @@ interface Point {
 }
 
 /** Reads daily values of the primary token for a period, from the first day with a figure. */
-export async function seriesOf(
+export async function readSeries(
   { ecosystem }: Context,
   ask: Ask,
   period: `${number}d` | 'all',
 ): Promise<SnapshotSeries> {
   const chains = ecosystem.chains.map(({ name }) => name)
   const [days = [], ...byChain] = await Promise.all(
-    ['all', ...chains].map((chain) => rowsOf<BurnDay>(ask, 'getDailyBurns', { period, chain })),
+    ['all', ...chains].map((chain) => readRows<BurnDay>(ask, 'getDailyBurns', { period, chain })),
   )
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
   const burned = byChain.map((each) => each.map(toPoint(({ burned }) => burned)))
@@ -113,7 +113,7 @@ export function isNotReady(error: unknown): boolean {
 }
 
 /** Returns a list's rows; none before its dataset is first read. */
-export async function rowsOf<Row>(
+export async function readRows<Row>(
   ask: Ask,
   operationId: string,
   query: Readonly<Record<string, string>>,

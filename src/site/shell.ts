@@ -20,12 +20,12 @@ export function fillShell(
   { head, view, data }: { readonly head: Head; readonly view: string; readonly data: unknown },
 ): string {
   return template
-    .replace(HEAD, () => tagsOf(head))
+    .replace(HEAD, () => writeTags(head))
     .replace(VIEW, () => view)
-    .replace(DATA, () => dataOf(data))
+    .replace(DATA, () => writeData(data))
 }
 
-function tagsOf({ service, title, description, url, image }: Head): string {
+function writeTags({ service, title, description, url, image }: Head): string {
   const tags = [
     `<title>${escapeMarkup(title)}</title>`,
     meta('name', 'description', description),
@@ -49,7 +49,7 @@ function meta(kind: 'name' | 'property', name: string, content: string): string 
 }
 
 /** Embeds data that no policy treats as a script; escapes `<`, which could end the block. */
-function dataOf(data: unknown): string {
+function writeData(data: unknown): string {
   const text = JSON.stringify(data).replaceAll('<', '\\u003c')
   return `<script type="application/json" id="snapshot">${text}</script>`
 }

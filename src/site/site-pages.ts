@@ -12,11 +12,11 @@ import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
-import { type SnapshotSeries, seriesOf } from './series.ts'
+import { readSeries, type SnapshotSeries } from './series.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
 import { isInTime, type Snapshot, sharedSnapshot } from './snapshot.ts'
 import { themeSheet } from './theme.ts'
-import { entriesOf } from './transaction.ts'
+import { readEntries } from './transaction.ts'
 
 /** Forbids inline code and other hosts; scripts set styles through the CSSOM only. */
 const POLICY = [
@@ -66,7 +66,7 @@ export function sitePages(
     image: `${publicBaseUrl}/cards/register.png`,
   })
   return [
-    shell('/', (_, now) => headAt('/', titleOf(ctx, now), descriptionOf(ctx, now))),
+    shell('/', (_, now) => headAt('/', writeTitle(ctx, now), writeDescription(ctx, now))),
     ...LISTS.map(([path, title, what]) =>
       shell(path, () => headAt(path, `${title} · ${name}`, what)),
     ),
@@ -102,13 +102,13 @@ export function sitePages(
           ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
           : refuse('not_found', 'not a transaction: write 0x and 64 hex digits'),
       async more({ path: { hash = '' } }) {
-        const reading = entriesOf(ctx, hash.toLowerCase()).catch(() => null)
+        const reading = readEntries(ctx, hash.toLowerCase()).catch(() => null)
         return { transaction: (await isInTime(reading)) ? await reading : null }
       },
     }),
     jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
     // Requested when a longer period is chosen.
-    jsonPage('/series.json', 60, () => series.get('', () => seriesOf(ctx, ask, 'all'))),
+    jsonPage('/series.json', 60, () => series.get('', () => readSeries(ctx, ask, 'all'))),
     ...assetPages(readBuilt),
     ...chartPages(ctx, routes),
     cardPage(ctx, ask, wallets),
@@ -147,14 +147,14 @@ interface Shown {
   readonly holderCount: number | null
 }
 
-function titleOf({ ecosystem }: Context, { figures }: Snapshot): string {
+function writeTitle({ ecosystem }: Context, { figures }: Snapshot): string {
   const { primary, service } = ecosystem
   const totalBurned = figures && (figures.stats as Shown).totalBurned
   if (totalBurned === null) return service.name
   return `${short(Number(totalBurned))} ${primary.symbol} burned · ${service.name}`
 }
 
-function descriptionOf({ ecosystem }: Context, { figures }: Snapshot): string {
+function writeDescription({ ecosystem }: Context, { figures }: Snapshot): string {
   const chains = ecosystem.chains.map((chain) => chain.name).join(', ')
   const what = `Burns, dividends, holders and prices of ${ecosystem.primary.symbol}, read from ${chains}.`
   if (figures === null) return what

@@ -5,8 +5,8 @@ import type { PageWords } from '#base/page-settings.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'
-import { labelsOf } from './labels.ts'
-import { isNotReady, rowsOf, SNAPSHOT_DAYS, type SnapshotSeries, seriesOf } from './series.ts'
+import { listLabels } from './labels.ts'
+import { isNotReady, readRows, readSeries, SNAPSHOT_DAYS, type SnapshotSeries } from './series.ts'
 
 export interface Snapshot {
   /** Time when the figures were read, or, without figures, when this was made. */
@@ -58,7 +58,7 @@ export function sharedSnapshot(
   const figures = new LastFigures(ctx, ask, timeoutMs)
   const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: ctx.clock })
   const { words } = ctx.ecosystem.service
-  const labels = labelsOf(ctx.ecosystem)
+  const labels = listLabels(ctx.ecosystem)
   const make = async (): Promise<Snapshot> => {
     const service = await ask('getMeta')
     return { service, words, labels, ...(await figures.renewed()) }
@@ -114,10 +114,10 @@ class LastFigures {
       meta,
       stats,
       burns,
-      series: await seriesOf(this.#ctx, ask, `${SNAPSHOT_DAYS}d`),
+      series: await readSeries(this.#ctx, ask, `${SNAPSHOT_DAYS}d`),
       newest: await newestOfAll(ask),
-      leaders: await rowsOf(ask, 'rankGraveDiggers', { limit: '10' }),
-      holders: await rowsOf(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
+      leaders: await readRows(ask, 'rankGraveDiggers', { limit: '10' }),
+      holders: await readRows(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
     }
   }
 }
@@ -155,11 +155,11 @@ async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
   const lists = await Promise.all(
     cards.map(async ({ noun, list }) => {
       const query = { limit: String(NEWEST_ROWS) }
-      const rows = await rowsOf<NewestRow>(ask, list.operationId, query)
+      const rows = await readRows<NewestRow>(ask, list.operationId, query)
       return rows.map((entry) => ({ entry: noun, ...entry }))
     }),
   )
-  return newestOf(lists)
+  return pickNewest(lists)
 }
 
 export interface NewestRow {
@@ -170,7 +170,7 @@ export interface NewestRow {
 export const NEWEST_ROWS = 14
 
 /** Merges the newest rows of several lists; each list must be whole or at least this long. */
-export function newestOf<Row extends NewestRow>(
+export function pickNewest<Row extends NewestRow>(
   lists: readonly (readonly Row[])[],
 ): readonly Row[] {
   return lists

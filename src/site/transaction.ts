@@ -11,7 +11,7 @@ import { readIndexStatus } from '#index/status.ts'
 const ROWS_MAX = 100
 
 /** Returns a transaction's entries in log order, in the form of the lists; null before the index has begun. */
-export function entriesOf(
+export function readEntries(
   { register, ecosystem }: Context,
   txHash: string,
 ): Promise<readonly object[] | null> {

@@ -12,7 +12,7 @@ import { post } from '#accounts/ledger/post.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
 import { callerRoutes } from '#accounts/metering/caller-routes.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { type Admission, type Meter, meterOf } from '#accounts/metering/meter/meter.ts'
+import { type Admission, getMeter, type Meter } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { isRefusal, type Refusal } from '#base/refusal.ts'
 import { DEFAULT_QUOTAS } from '#base/tier.ts'
@@ -158,7 +158,7 @@ export function createHarness(engine: Engine, more: Partial<Context> = {}): Harn
   })
   const metering: RoutedMetering = {
     ctx,
-    meter: meterOf(ctx),
+    meter: getMeter(ctx),
     identify: (headers, bucket) => identifyCaller(ctx, headers, bucket),
     anonymous: (bucket) => anonymousCaller(ctx, bucket),
     routes: callerRoutes(ctx),

@@ -4,9 +4,9 @@ import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { post } from '#accounts/ledger/post.ts'
 import {
   type Admission,
-  accountOf,
   type Meter,
-  meterOf as meterOfContext,
+  getMeter as meterOfContext,
+  toAccount,
 } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { DAY_SECONDS, startOfDay } from '#base/time.ts'
@@ -45,7 +45,7 @@ export async function fund(engine: Engine, caller: Caller, microUsd: bigint): Pr
   const id = `fund:${entries}`
   const postings = [
     { account: chainInAccount(8453), microUsd: -microUsd },
-    { account: accountOf(caller), microUsd },
+    { account: toAccount(caller), microUsd },
   ]
   await engine.write((tx) =>
     post(tx, { id, kind: 'credit', reference: id, createdUnix: NOON, postings }),

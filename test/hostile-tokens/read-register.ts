@@ -1,11 +1,11 @@
 import type { Address } from '#base/address.ts'
 import { logIndexAt } from '#base/chain.ts'
 import {
-  circulatingOf,
   countHolders,
   readBalanceAt,
   readTotalSupply,
-  totalSupplyOf,
+  sumCirculating,
+  sumTotalSupply,
 } from '#data/holders/queries.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -93,7 +93,7 @@ async function addHoldings(
   for (const chain of ecosystem.chains) {
     const supply = await readTotalSupply(reads, token, chain.id)
     const { minted } = supply
-    const [total, circulating] = [totalSupplyOf(supply), circulatingOf(supply)]
+    const [total, circulating] = [sumTotalSupply(supply), sumCirculating(supply)]
     list.add('supply', `${token} ${chain.name}`, supplyText({ minted, total, circulating }))
     await addRecentBalances(list, reads, { ...input, chain })
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { parseAbi, toEventSelector } from 'viem'
-import { placeOf } from '#base/chain.ts'
+import { toPlace } from '#base/chain.ts'
 import type { Engine } from '#db/engine.ts'
 import { fromStored, sql } from '#db/sql.ts'
 import { addresses, burnAddress } from '#devnet/addresses.ts'
@@ -85,5 +85,5 @@ function trueBurns({ number, timestamp, logs }: BuiltBlock): readonly string[] {
 }
 
 function placeIn({ transactionIndex, logIndex }: BuiltLog): number {
-  return placeOf({ txIndex: transactionIndex, logIndex })
+  return toPlace({ txIndex: transactionIndex, logIndex })
 }

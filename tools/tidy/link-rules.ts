@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { anchorOf } from '#api/markdown-page.ts'
+import { toAnchor } from '#api/markdown-page.ts'
 import type { Breach } from './breach.ts'
 import { lineAt } from './source-file.ts'
 
@@ -63,5 +63,5 @@ function withoutCode(text: string): string {
 }
 
 function anchorsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) => anchorOf(match[1] ?? ''))
+  return [...text.matchAll(/^#+ (.+)$/gm)].map((match) => toAnchor(match[1] ?? ''))
 }

@@ -6,11 +6,11 @@ import {
   areaPath,
   type Box,
   barPaths,
+  computeScale,
   linePath,
-  scaleOf,
   sums,
-  xOf,
-  yOf,
+  toX,
+  toY,
 } from '#site/chart/geometry.ts'
 import type { Days } from '../state/types.ts'
 import { NO_SELECTION, type Selection, SelectionContext } from './selection.ts'
@@ -80,7 +80,7 @@ export function Plot(props: PlotProps) {
             {days !== undefined && (
               <g class="days">
                 {datesBetween(days.fromUnix, count, datesMax)
-                  .map((date) => ({ ...date, x: xOf(date.index, count, box) }))
+                  .map((date) => ({ ...date, x: toX(date.index, count, box) }))
                   .filter(({ x }) => x < box.width - 1.5 * DATE_WIDTH)
                   .map(({ index, name, x }) => (
                     <text
@@ -115,7 +115,7 @@ function Marks(props: MarksProps) {
   const values = series.map((each) => each.values)
   const isFilled = marks !== 'line'
   const shown = marks === 'bars' ? sums(values) : (values[0] ?? [])
-  const scale = scaleOf(shown, { fromZero: isFilled, isWhole })
+  const scale = computeScale(shown, { fromZero: isFilled, isWhole })
   const ends = [scale.ticks[0] ?? scale.low, scale.ticks.at(-1) ?? scale.high]
   const ticks = scale.ticks.length > ticksMax ? ends : scale.ticks
   const labels = tickLabels(ticks, format)
@@ -124,8 +124,8 @@ function Marks(props: MarksProps) {
     <g transform="translate(0 3)">
       {ticks.map((tick, index) => (
         <g key={tick}>
-          <path class="grid" d={`M0 ${yOf(tick, scale, box)}H${box.width}`} />
-          <text x={box.width + 8} y={yOf(tick, scale, box)} dy="5">
+          <path class="grid" d={`M0 ${toY(tick, scale, box)}H${box.width}`} />
+          <text x={box.width + 8} y={toY(tick, scale, box)} dy="5">
             {labels[index]}
           </text>
         </g>
@@ -152,7 +152,7 @@ function Marks(props: MarksProps) {
 function Line(props: {
   readonly values: Days
   readonly tone: string
-  readonly scale: ReturnType<typeof scaleOf>
+  readonly scale: ReturnType<typeof computeScale>
   readonly box: Box
 }) {
   const { values, tone, scale, box } = props
@@ -164,7 +164,7 @@ function Line(props: {
       {last >= 0 && last < values.length - 1 && (
         <path
           class="line missing"
-          d={`M${xOf(last, values.length, box)} ${yOf(end ?? 0, scale, box)}H${box.width}`}
+          d={`M${toX(last, values.length, box)} ${toY(end ?? 0, scale, box)}H${box.width}`}
         />
       )}
     </>
@@ -204,7 +204,7 @@ function Today({ count, box }: { readonly count: number; readonly box: Box }) {
 }
 
 function Cursor(props: { readonly at: number; readonly count: number; readonly box: Box }) {
-  const x = xOf(props.at, props.count, props.box)
+  const x = toX(props.at, props.count, props.box)
   return <path class="cursor" d={`M${x} 0V${props.box.height}`} />
 }
 

@@ -10,10 +10,10 @@ import { type Allowance, walletTiers } from '#base/tier.ts'
 import { toIso } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection, Engine } from '#db/engine.ts'
-import { codecOf, column, inNames, join, type Row, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, inNames, join, type Row, type RowOf, type Sql, sql } from '#db/sql.ts'
 import { type SignedMessage, usableFromMs } from './message.ts'
 
-const keys = codecOf({
+const keys = defineCodec({
   publicId: column.text,
   wallet: column.hex,
   label: column.textOrNull,
@@ -208,7 +208,7 @@ export async function newestKeys(
 }
 
 /** Selects a key and those that it replaced. */
-export async function rotationsOf(connection: Connection, publicId: string): Promise<string[]> {
+export async function listRotations(connection: Connection, publicId: string): Promise<string[]> {
   const found = await connection.run(sql`
     with recursive past (public_id, depth) as (
       select public_id, 0 from keys where public_id = ${publicId}
@@ -232,7 +232,7 @@ export async function lockSuccessor(connection: Connection, publicId: string): P
   }
 }
 
-export async function publicIdsOf(connection: Connection, wallet: Address): Promise<string[]> {
+export async function listPublicIds(connection: Connection, wallet: Address): Promise<string[]> {
   const found = await connection.run(sql`
     select public_id from keys where wallet = ${wallet} order by public_id`)
   return found.map((row) => column.text(row, 'public_id'))

@@ -18,7 +18,7 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { countRotations, lockSuccessor, publicIdsOf, ROTATIONS_MAX } from './key-store.ts'
+import { countRotations, listPublicIds, lockSuccessor, ROTATIONS_MAX } from './key-store.ts'
 import { verifyPayerProof } from './message.ts'
 
 const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
@@ -140,7 +140,7 @@ withCallers(
     assert.equal(await successor(stranger.publicId), stranger.publicId)
     const owner = parseAddress(wallet.address)
     assert.ok(owner !== undefined)
-    const known = await engine.snapshot((reads) => publicIdsOf(reads, owner))
+    const known = await engine.snapshot((reads) => listPublicIds(reads, owner))
     assert.equal(known.length, 3)
     assert.ok(known.includes(publicId) && known.includes(current.publicId))
   },

@@ -267,7 +267,7 @@ export function listRoute(ctx: Context): Route {
     answers: { 200: { description: 'All keys of the wallet, newest first.', schema: KeyList } },
     refusals: AUTHORITY_REFUSALS,
     async handle({ headers, caller }) {
-      const proof = proofOf(headers)
+      const proof = readProof(headers)
       const authority = authorise(ctx, { action: 'list', caller, proof, named: {} })
       if (isRefusal(authority)) return authority
       const used = await useListing(ctx, authority)
@@ -278,7 +278,7 @@ export function listRoute(ctx: Context): Route {
   })
 }
 
-function proofOf(headers: RequestHeaders): OwnerProof {
+function readProof(headers: RequestHeaders): OwnerProof {
   const ownerAddress = only(headers['x-wallet-address'])
   const signature = only(headers['x-wallet-signature'])
   const message = only(headers['x-wallet-message'])

@@ -76,7 +76,7 @@ const DAY_MS = 86_400_000
 /** Tolerates clocks that run ahead. */
 const AHEAD_MAX_MS = 60_000
 
-export function fieldsOf(action: Action): readonly Field[] {
+export function listFields(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
 
@@ -184,10 +184,10 @@ export function checkSigned(
   if (isRefusal(values)) return values
   if (recoverSigner(input.message, signature) !== wallet)
     return refuse('invalid_signature', 'the message was not signed by this wallet')
-  return { wallet, values, digest: digestOf(input.message, wallet) }
+  return { wallet, values, digest: hashMessage(input.message, wallet) }
 }
 
-function digestOf(message: string, wallet: Address): string {
+function hashMessage(message: string, wallet: Address): string {
   return hash('sha256', `${wallet}\n${message}`, 'hex')
 }
 
@@ -286,7 +286,7 @@ type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', strin
 
 function complete(known: MessageValues, asked: Asked, action: Action): MessageValues | Refusal {
   const values: Record<string, string> = { ...known }
-  for (const field of fieldsOf(action)) {
+  for (const field of listFields(action)) {
     if (field !== 'key' && field !== 'to' && field !== 'transaction') continue
     const name = PARAMETER_OF[field]
     const value = asked[name]

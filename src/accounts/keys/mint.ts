@@ -129,7 +129,10 @@ export function gateRoute(ctx: Context): Route {
     answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
     refusals: ['invalid_address', 'gate_unavailable'],
     async handle({ parameters: { address } }) {
-      const [held, shares] = await Promise.all([holdingsOf(ctx, address), readShares(ctx, address)])
+      const [held, shares] = await Promise.all([
+        readGateHoldings(ctx, address),
+        readShares(ctx, address),
+      ])
       if (held.kind === 'unavailable') return unavailable(held.message)
       if (shares === undefined) return unavailable('The index of holders is not up to date.')
       const { quotas } = ctx.ecosystem
@@ -150,7 +153,7 @@ export function gateRoute(ctx: Context): Route {
   })
 }
 
-async function holdingsOf(ctx: Context, wallet: Address) {
+async function readGateHoldings(ctx: Context, wallet: Address) {
   const { gate } = ctx.ecosystem
   if (gate === null || gate === 'open')
     return { kind: 'ready', canMint: true, requiredUsd: null, heldUsd: null, tokens: [] } as const
@@ -168,7 +171,7 @@ async function holdingsOf(ctx: Context, wallet: Address) {
 
 /** Call only for a verified signer, because the refusal shows what the wallet holds. */
 async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
-  const holdings = await holdingsOf(ctx, wallet)
+  const holdings = await readGateHoldings(ctx, wallet)
   if (holdings.kind === 'unavailable') return unavailable(holdings.message)
   const { canMint, requiredUsd, heldUsd, tokens } = holdings
   if (canMint) return undefined

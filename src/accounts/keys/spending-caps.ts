@@ -22,7 +22,7 @@ export async function lockCaps(
   const locked = await allEnded(
     [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
   )
-  return capsOf(connection, day, locked)
+  return computeCaps(connection, day, locked)
 }
 
 /** Reads the same as `lockCaps` without locks, for display only. */
@@ -32,10 +32,10 @@ export async function readCaps(
   publicIds: ReadonlySet<string>,
 ): Promise<Map<string, CapLeft>> {
   const found = await allEnded([...publicIds].map((each) => findKey(connection, each)))
-  return capsOf(connection, day, found)
+  return computeCaps(connection, day, found)
 }
 
-async function capsOf(
+async function computeCaps(
   connection: Connection,
   day: number,
   found: readonly (Key | undefined)[],

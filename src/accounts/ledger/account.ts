@@ -33,7 +33,7 @@ export function isPrepaid(account: string): boolean {
   return account.startsWith('key:') || account.startsWith('bucket:')
 }
 
-export function balancesOf(accounts: readonly string[]): Sql {
+export function selectBalances(accounts: readonly string[]): Sql {
   return sql`select account, micro_usd from balances where account ${inNames(accounts)}`
 }
 
@@ -42,7 +42,7 @@ export async function readBalances(
   accounts: readonly string[],
 ): Promise<Map<string, MicroUsd>> {
   if (accounts.length === 0) return new Map()
-  const found = await connection.run(balancesOf(accounts))
+  const found = await connection.run(selectBalances(accounts))
   return new Map(found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]))
 }
 

@@ -30,7 +30,7 @@ export function guardCall(
   addressBucket: string,
   kind: GuardKind = 'general',
 ): Refusal | undefined {
-  const buckets = bucketsOf(ctx, kind)
+  const buckets = getBuckets(ctx, kind)
   const counted = isTrusted(caller) && kind === 'general' ? caller.bucket : addressBucket
   const refused = buckets.refusal(counted, 'too many requests from this address in a short time')
   if (refused === undefined) buckets.take(counted)
@@ -43,7 +43,7 @@ function isTrusted(caller: Caller): boolean {
 }
 
 /** Limits signatures that do not match their wallet. */
-export const wrongSignaturesOf = oncePerContext(({ clock, config }) =>
+export const getWrongSignatures = oncePerContext(({ clock, config }) =>
   createFailureGuard({
     clock,
     limit: toLimit(config.guard.mint),
@@ -52,7 +52,7 @@ export const wrongSignaturesOf = oncePerContext(({ clock, config }) =>
 )
 
 /** Limits payments that match an offer but cannot be settled. */
-export const failedSettlementsOf = oncePerContext(({ clock, config }) =>
+export const getFailedSettlements = oncePerContext(({ clock, config }) =>
   createFailureGuard({
     clock,
     limit: toLimit(config.guard.claim),
@@ -80,16 +80,16 @@ export function createFailureGuard({
 }
 
 /** Keeps one cache per kind, so that a flood of one cannot evict the others. Built on first use, because each allocates all its room. */
-function bucketsOf(ctx: Context, kind: GuardKind): TokenBuckets {
-  const kinds = kindsOf(ctx)
-  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, limitOf(ctx, kind))
+function getBuckets(ctx: Context, kind: GuardKind): TokenBuckets {
+  const kinds = getKinds(ctx)
+  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, findLimit(ctx, kind))
   kinds.set(kind, buckets)
   return buckets
 }
 
-const kindsOf = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
+const getKinds = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
 
-function limitOf({ config: { guard } }: Context, kind: GuardKind): GuardLimit {
+function findLimit({ config: { guard } }: Context, kind: GuardKind): GuardLimit {
   if (kind === 'webhook') return WEBHOOK_LIMIT
   return toLimit(kind === 'gate' ? guard.claim : guard[kind])
 }

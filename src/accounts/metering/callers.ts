@@ -36,7 +36,7 @@ export async function identifyCaller(
   const secret = bearerSecret(authorization)
   if (secret === undefined || !isSecret(keyPrefix, secret)) return refuseKey()
   const digest = secretDigest(secret)
-  const caller = await orUnavailable(keysOf(ctx).callers.get(digest, () => read(ctx, digest)))
+  const caller = await orUnavailable(getKeys(ctx).callers.get(digest, () => read(ctx, digest)))
   return caller === undefined ? refuseKey() : (refuseExpired(caller, ctx.clock()) ?? caller)
 }
 
@@ -55,12 +55,12 @@ export function anonymousCaller({ ecosystem }: Context, bucket: string): Caller 
  * digest, drops all, because notifications may have been missed.
  */
 export function forgetKey(ctx: Context, digest: string | undefined): void {
-  const { callers } = keysOf(ctx)
+  const { callers } = getKeys(ctx)
   if (digest === undefined) callers.forgetAll()
   else callers.forget(digest)
 }
 
-const keysOf = oncePerContext((ctx) => ({
+const getKeys = oncePerContext((ctx) => ({
   callers: new TtlCache<KeyedCaller | undefined>({
     clock: ctx.clock,
     max: HELD_MAX,
@@ -120,7 +120,7 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
 
 /** Returns undefined if the key is unknown or revoked. */
 async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefined> {
-  const { find } = keysOf(ctx)
+  const { find } = getKeys(ctx)
   const readMs = ctx.clock()
   const found = await find(digest)
   if (!isActive(found)) return undefined
@@ -190,7 +190,7 @@ export function findAddressBucket(
   socketAddress: string,
   headers: RequestHeaders,
 ): string {
-  const proxies = proxiesOf(ctx)
+  const proxies = getProxies(ctx)
   const peer = proxies.peer(socketAddress)
   if (peer === undefined) return UNKNOWN
   const forwarded = headers['x-forwarded-for']
@@ -215,7 +215,7 @@ interface Peer {
   readonly isTrusted: boolean
 }
 
-const proxiesOf = oncePerContext(({ config }) => {
+const getProxies = oncePerContext(({ config }) => {
   const trusted = config.trustedProxies.map(parseRange)
   const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
   const peers = new LRUCache<string, Peer>({ max: PEERS_MAX })

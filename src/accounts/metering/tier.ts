@@ -30,13 +30,13 @@ const HELD_MAX = 20_000
 const REWRITE_SECONDS = HOUR_SECONDS
 
 export function readAllowance(ctx: Context, wallet: Address): Promise<Allowance> {
-  return walletsOf(ctx).allowances.get(wallet, async () => {
+  return getWallets(ctx).allowances.get(wallet, async () => {
     const tier = await readTier(ctx, wallet)
     return { tier, dailyQuota: ctx.ecosystem.quotas[tier] }
   })
 }
 
-const walletsOf = oncePerContext((ctx) => ({
+const getWallets = oncePerContext((ctx) => ({
   allowances: new TtlCache<Allowance>({ clock: ctx.clock, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS }),
   stored: new LRUCache<Address, StoredTier>({ max: HELD_MAX }),
   judge: batchLoader((wallets: readonly Address[]) => judgeTiers(ctx, wallets)),
@@ -53,7 +53,7 @@ interface StoredTier {
  * after a restart, so that a failing register turns no caller away. Unknown wallets are free tier.
  */
 async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
-  const { judge, readStored } = walletsOf(ctx)
+  const { judge, readStored } = getWallets(ctx)
   const tier = await judge(wallet).catch(() => undefined)
   if (tier === undefined) return (await unlessDown(() => readStored(wallet))) ?? 'free'
   await unlessDown(() => store(ctx, wallet, tier))
@@ -70,7 +70,7 @@ async function unlessDown<T>(ask: () => Promise<T>): Promise<T | undefined> {
 }
 
 async function store(ctx: Context, wallet: Address, tier: WalletTier): Promise<void> {
-  const { stored } = walletsOf(ctx)
+  const { stored } = getWallets(ctx)
   const nowUnix = unixNow(ctx.clock)
   const known = stored.get(wallet)
   if (known?.tier === tier && nowUnix - known.writtenUnix < REWRITE_SECONDS) return

@@ -6,7 +6,7 @@ import { EndpointError, type FailureKind, isOutage, RpcError } from '../rpc-erro
 import { namedBy, readLogsAnswer } from '../scan-logs.ts'
 import { type CallSource, callSource, type RpcCall, rangeFilter } from './call-source.ts'
 import { openPost, type Post } from './http-post.ts'
-import { bodyOf, JsonRpc, readEnvelopes } from './json-rpc.ts'
+import { JsonRpc, readEnvelopes, writeBody } from './json-rpc.ts'
 import { RateLimiter, type Timing } from './rate-limiter.ts'
 
 export interface EndpointEvent {
@@ -88,7 +88,7 @@ export class Endpoint {
     this.host = new URL(url).host
     this.#deps = deps
     this.#post = openPost(url)
-    this.#secrets = secretsOf(url)
+    this.#secrets = listSecrets(url)
     this.limiter = new RateLimiter(deps.timing)
     this.call = this.#open(false)
     this.calls = callSource(deps.chainId, this.call)
@@ -140,7 +140,7 @@ export class Endpoint {
     const id = this.#historyId
     const block = { id: id + 1, method: 'eth_getBlockByNumber', params: [fromNumber(to), false] }
     const call = { id, method: 'eth_getLogs', params: [rangeFilter(filter, { from, to })] }
-    const answer = await this.#post(bodyOf([block, call]), {
+    const answer = await this.#post(writeBody([block, call]), {
       timeoutMs: HISTORY_TIMEOUT_MS,
       signal,
     })
@@ -291,7 +291,7 @@ export class Endpoint {
 /** Shorter segments are words such as "rpc" or "v2". */
 const SECRET_LENGTH_MIN = 8
 
-export function secretsOf(url: string): readonly string[] {
+export function listSecrets(url: string): readonly string[] {
   const { pathname, search, searchParams, username, password } = new URL(url)
   const plain = [...pathname.split('/'), search.slice(1), ...searchParams.values()]
   const credentials = [username, password].flatMap((part) => [part, decoded(part)])

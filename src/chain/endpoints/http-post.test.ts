@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { EndpointError } from '#chain/rpc-error.ts'
-import { secretsOf, withoutSecrets } from './endpoint.ts'
+import { listSecrets, withoutSecrets } from './endpoint.ts'
 import { openPost } from './http-post.ts'
 
 let respond: RequestListener = (_, outgoing) => void outgoing.end()
@@ -140,7 +140,7 @@ test('basic auth and query keys are sent and never told', async () => {
   const basic = Buffer.from('user:p@ss').toString('base64')
   assert.deepEqual(seen, [`Basic ${basic}`, '/v2/0123456789abcdef?apikey=fedcba9876543210'])
   const page = 'Cannot POST /v2/0123456789abcdef?apikey=fedcba9876543210 for user p@ss (p%40ss)'
-  const clean = withoutSecrets(page, secretsOf(secretUrl))
+  const clean = withoutSecrets(page, listSecrets(secretUrl))
   assert.doesNotMatch(clean, /0123456789abcdef|fedcba9876543210|p@ss|p%40ss|\buser\b/)
   assert.match(clean, /^Cannot POST \/v2\//)
 })

@@ -80,16 +80,16 @@ async function responseTo(
     } catch (cause) {
       // The server closed a kept connection before it read the request.
       if (isFirst && request.reusedSocket && !signal.aborted) continue
-      throw new EndpointError('unreachable', wordsOf(cause) || 'no connection', { cause })
+      throw new EndpointError('unreachable', describeFailure(cause) || 'no connection', { cause })
     }
   }
 }
 
-function wordsOf(error: unknown): string {
-  return (error instanceof Error && error.message) || codeOf(error)
+function describeFailure(error: unknown): string {
+  return (error instanceof Error && error.message) || readCode(error)
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
@@ -105,7 +105,9 @@ async function readBody(incoming: plain.IncomingMessage): Promise<Buffer> {
         parts.push(part)
       }
   } catch (cause) {
-    throw new EndpointError('cut-off', `the answer was cut off: ${wordsOf(cause)}`, { cause })
+    throw new EndpointError('cut-off', `the answer was cut off: ${describeFailure(cause)}`, {
+      cause,
+    })
   }
   if (Math.max(declared, length) <= BODY_BYTES_MAX) return Buffer.concat(parts, length)
   incoming.destroy()
@@ -135,7 +137,7 @@ async function decompress(body: Buffer, encoding = 'identity'): Promise<Buffer> 
   try {
     return await decode(body)
   } catch (cause) {
-    const code = codeOf(cause)
+    const code = readCode(cause)
     if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge()
     const kind = code === 'Z_BUF_ERROR' ? 'cut-off' : 'malformed'
     throw new EndpointError(kind, `the answer is not a complete ${name} stream`, { cause })

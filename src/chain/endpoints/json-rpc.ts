@@ -10,7 +10,7 @@ export interface SentCall extends RpcCall {
   readonly id: number
 }
 
-export function bodyOf(calls: readonly SentCall[]): string {
+export function writeBody(calls: readonly SentCall[]): string {
   const texts = calls.map(({ id, method, params }) =>
     JSON.stringify({ jsonrpc: '2.0', id, method, params }),
   )
@@ -56,7 +56,7 @@ export class JsonRpc {
 
   async #sendBatch(calls: readonly PendingCall[]): Promise<void> {
     try {
-      await this.#exchange(bodyOf(calls), (answer) => settle(calls, readAnswers(answer, calls)))
+      await this.#exchange(writeBody(calls), (answer) => settle(calls, readAnswers(answer, calls)))
     } catch (error) {
       if (error instanceof BatchRefusal) {
         this.#batchSizeMax = Math.max(1, Math.floor(calls.length / 5))
@@ -104,7 +104,7 @@ function readAnswers(answer: HttpAnswer, calls: readonly AskedCall[]): readonly 
   const answerTo = findAnswers(value)
   return calls.map((call) => {
     try {
-      return { result: resultOf(answerTo(call), answer, call) }
+      return { result: takeResult(answerTo(call), answer, call) }
     } catch (error) {
       if (error instanceof EndpointError) return error
       throw error
@@ -114,7 +114,7 @@ function readAnswers(answer: HttpAnswer, calls: readonly AskedCall[]): readonly 
 
 /** Throws EndpointError. */
 export function readAnswer(answer: HttpAnswer, asked: AskedCall): unknown {
-  return resultOf(parse(answer, asked), answer, asked)
+  return takeResult(parse(answer, asked), answer, asked)
 }
 
 /** A refusal may lack the id (JSON-RPC 2.0, 5). */
@@ -132,11 +132,11 @@ export function readEnvelopes(
   answer: HttpAnswer,
   asked: { readonly logs: AskedCall; readonly block: AskedCall },
 ): unknown {
-  const answerTo = findAnswers(frameOf(answer.body) ?? parse(answer, asked.logs))
-  const logs = resultOf(answerTo(asked.logs), answer, asked.logs)
+  const answerTo = findAnswers(parseFrame(answer.body) ?? parse(answer, asked.logs))
+  const logs = takeResult(answerTo(asked.logs), answer, asked.logs)
   if (!Array.isArray(logs)) throw new EndpointError('malformed', 'the result is not a list')
   try {
-    return resultOf(answerTo(asked.block), answer, asked.block)
+    return takeResult(answerTo(asked.block), answer, asked.block)
   } catch (error) {
     if (error instanceof EndpointError && error.kind === 'refused') return null
     throw error
@@ -145,7 +145,7 @@ export function readEnvelopes(
 
 const TAIL_BYTES_MAX = 512
 
-function frameOf(body: Buffer): unknown {
+function parseFrame(body: Buffer): unknown {
   const start = body.indexOf(RESULT_LIST)
   if (start < 0) return undefined
   const head = body.toString('latin1', 0, start)
@@ -165,17 +165,17 @@ function parse(answer: HttpAnswer, asked: AskedCall): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    if (answer.status >= 300) throw refusalOf({ message: text.slice(0, 300) }, answer, asked)
+    if (answer.status >= 300) throw toRefusal({ message: text.slice(0, 300) }, answer, asked)
     if (/^\s*[[{]/.test(text))
       throw new EndpointError('cut-off', 'the answer is cut off', { cause })
     throw new EndpointError('malformed', `not JSON: ${text.slice(0, 100)}`, { cause })
   }
 }
 
-function resultOf(value: unknown, answer: HttpAnswer, asked: AskedCall): unknown {
+function takeResult(value: unknown, answer: HttpAnswer, asked: AskedCall): unknown {
   const error = isObject(value) ? value.error : undefined
-  if (error !== undefined && error !== null) throw refusalOf(wordsOf(error), answer, asked)
-  if (answer.status < 200 || answer.status > 299) throw refusalOf({ message: '' }, answer, asked)
+  if (error !== undefined && error !== null) throw toRefusal(readWords(error), answer, asked)
+  if (answer.status < 200 || answer.status > 299) throw toRefusal({ message: '' }, answer, asked)
   if (!isObject(value)) throw new EndpointError('malformed', `no answer with id ${asked.id}`)
   if (value.id !== asked.id)
     throw new EndpointError('malformed', `asked with id ${asked.id}, got ${String(value.id)}`)
@@ -189,7 +189,7 @@ interface RefusalWords {
   readonly code?: number | undefined
 }
 
-function refusalOf(
+function toRefusal(
   words: RefusalWords,
   { status, retryAfterMs }: HttpAnswer,
   { method, blocksAsked }: AskedCall,
@@ -205,8 +205,8 @@ function refusalOf(
 
 function refusalOfBatch(answer: HttpAnswer, value: unknown, first: AskedCall): EndpointError {
   const error = isObject(value) ? value.error : undefined
-  const words = wordsOf(error)
-  const refusal = refusalOf(words, answer, { ...first, id: 0 })
+  const words = readWords(error)
+  const refusal = toRefusal(words, answer, { ...first, id: 0 })
   const isServerTrouble = refusal.kind === 'too-fast' || answer.status >= 500
   if (isServerTrouble && !/batch/i.test(words.message)) return refusal
   if (error === undefined && answer.status < 300 && !isObject(value))
@@ -217,7 +217,7 @@ function refusalOfBatch(answer: HttpAnswer, value: unknown, first: AskedCall): E
 /** Some nodes put the refusal into `data`; a few repeat the request there. */
 const DATA_CHARS_MAX = 300
 
-function wordsOf(error: unknown): RefusalWords {
+function readWords(error: unknown): RefusalWords {
   if (!isObject(error)) return { message: String(error ?? '') }
   const { message, code, data } = error
   const details = typeof data === 'string' ? data : isObject(data) ? JSON.stringify(data) : ''

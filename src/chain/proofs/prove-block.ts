@@ -60,7 +60,7 @@ async function proveAnswers(
     all === null
       ? await proveEach()
       : await prove(all).catch((error) => (mayAskForEach ? proveEach() : Promise.reject(error)))
-  return { header, logs: logsOf(deps.chainId, header, receipts) }
+  return { header, logs: collectLogs(deps.chainId, header, receipts) }
 }
 
 /** Returns them in order. */
@@ -93,12 +93,12 @@ function proveHeader(ref: BlockRef, block: unknown) {
     throw unproven(ref, 'the node does not know it')
   const fields: Readonly<Record<string, unknown>> = { ...block }
   if (header.number !== ref.number || header.hash !== ref.hash || header.logsBloom === null)
-    throw unproven(ref, `its header does not hash to its hash${hintOf(fields)}`)
+    throw unproven(ref, `its header does not hash to its hash${explainMismatch(fields)}`)
   return { header, fields }
 }
 
 /** Unknown fields never disable proofs: a node could make one up. */
-function hintOf(fields: Readonly<Record<string, unknown>>): string {
+function explainMismatch(fields: Readonly<Record<string, unknown>>): string {
   const names = unknownFields(fields).slice(0, HINTED_MAX)
   if (names.length === 0) return ''
   const listed = names.map((name) => JSON.stringify(name.slice(0, NAME_MAX))).join(', ')
@@ -153,7 +153,7 @@ async function askOneByOne(
  * Uses hashed fields only, except that the node decides between two ways of numbering: its
  * `eth_getLogs` must show the same log index later. Any other number is ignored.
  */
-function logsOf(
+function collectLogs(
   chainId: number,
   { number, hash, timestamp }: BlockHeader,
   receipts: ReturnType<typeof parseReceipts>,

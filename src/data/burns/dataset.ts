@@ -6,16 +6,16 @@ import { isTransferOfToken } from '#data/burns/repeated-burns.ts'
 import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { type Deployment, deploymentsOf } from '#ecosystem/priced-token.ts'
+import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Dataset } from '#index/dataset.ts'
-import { makeEventReader, selectorsOf } from '#index/decode-event.ts'
+import { makeEventReader, toSelectors } from '#index/decode-event.ts'
 import {
-  logPlaceOf,
   makeEventDataset,
   revertEvents,
   storeValued,
+  toLogPlace,
 } from '#index/events/event-dataset.ts'
-import { type EventFact, sumTotals, totalOf } from '#index/events/sums.ts'
+import { type EventFact, sumTotal, sumTotals } from '#index/events/sums.ts'
 import type { Selector } from '#index/select-logs.ts'
 
 /**
@@ -43,11 +43,11 @@ export function burnsDataset(ecosystem: Ecosystem): Dataset<BurnLog> {
     )
     if (burn === null && move === null && bridged.length === 0) return []
     const rows = more.map((each) => ({ log: each.log, burn: each, move: null, bridged: [] }))
-    return [{ log: logPlaceOf(log), burn, move, bridged }, ...rows]
+    return [{ log: toLogPlace(log), burn, move, bridged }, ...rows]
   }
   return {
     ...base,
-    selectors: [...base.selectors, ...selectorsOf(bridges), ...minted.flatMap(zeroTransfersOf)],
+    selectors: [...base.selectors, ...toSelectors(bridges), ...minted.flatMap(selectZeroTransfers)],
     decode: (log, others) => toBurnLogs(log, base.decode(log, others)),
     async apply(change, logs) {
       // Whole blocks, in chain order.
@@ -77,12 +77,12 @@ function mintedTokens({ tokens, chains, burns: mappings }: Ecosystem): readonly 
   if (mappings.length === 0) return []
   const burned = new Set(mappings.filter(isTransferOfToken).map(({ token }) => token?.symbol))
   const minted = tokens.filter((each) => isTracked(each) || burned.has(each.symbol))
-  return deploymentsOf(minted, chains)
+  return listDeployments(minted, chains)
 }
 
 const ZERO_TOPIC = `0x${'0'.repeat(64)}` as const
 
-function zeroTransfersOf({ chainId, address }: Deployment): readonly Selector[] {
+function selectZeroTransfers({ chainId, address }: Deployment): readonly Selector[] {
   const ofToken = { chainId, address, topic0: TRANSFER_TOPIC }
   return [
     { ...ofToken, arguments: [[ZERO_TOPIC]] },
@@ -169,14 +169,14 @@ function bridgedMoves(logs: readonly BurnLog[]): ReadonlySet<SupplyMove> {
   const early = new Map<string, number>()
   for (const { move, bridged } of logs) {
     if (move !== null) {
-      const same = open.get(keyOf(move))
-      if (same === undefined) open.set(keyOf(move), [move])
+      const same = open.get(nameMove(move))
+      if (same === undefined) open.set(nameMove(move), [move])
       else same.push(move)
     }
     for (const each of bridged) {
-      const before = open.get(keyOf(each))?.pop()
+      const before = open.get(nameMove(each))?.pop()
       if (before !== undefined) taken.add(before)
-      else early.set(keyOf(each), (early.get(keyOf(each)) ?? 0) + 1)
+      else early.set(nameMove(each), (early.get(nameMove(each)) ?? 0) + 1)
     }
   }
   for (const [key, events] of early)
@@ -184,7 +184,7 @@ function bridgedMoves(logs: readonly BurnLog[]): ReadonlySet<SupplyMove> {
   return taken
 }
 
-function keyOf({ token, amount }: Pick<SupplyMove, 'token' | 'amount'>): string {
+function nameMove({ token, amount }: Pick<SupplyMove, 'token' | 'amount'>): string {
   return `${token}|${amount}`
 }
 
@@ -195,5 +195,5 @@ export const UNMINTED = 'unminted'
 export async function newlyMinted(connection: Connection, token: string): Promise<bigint> {
   const { minted } = await readTotalSupply(connection, token)
   const unminted = await sumTotals(connection, UNMINTED)
-  return minted - totalOf(unminted, (each) => each.token === token).amount
+  return minted - sumTotal(unminted, (each) => each.token === token).amount
 }

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { percentage, shareOf, valueAt } from '#base/money.ts'
+import { percentage, toShare, valueAt } from '#base/money.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { BURNS, burns } from '#data/burns/kind.ts'
 import { dataRoute } from '#data/data-route.ts'
-import { accountOf, type EventList, eventRow, listRoute } from '#data/event-lists.ts'
+import { type EventList, eventRow, listRoute, showAccount } from '#data/event-lists.ts'
 import {
   addressText,
   amountShape,
@@ -15,8 +15,8 @@ import {
   dollarShape,
   dollars,
   nullable,
+  toUsdOrNull,
   unixTime,
-  usdOf,
   usdOrNull,
 } from '#data/meta.ts'
 import {
@@ -32,10 +32,10 @@ import {
   addSums,
   NOTHING,
   type Sums,
+  sumTotal,
   sumTotals,
   sumWindows,
   type TokenSums,
-  totalOf,
 } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 import { newlyMinted } from './dataset.ts'
@@ -53,7 +53,7 @@ const list: EventList = {
       description: '`burn`: to the zero address; `transfer`: to a burn address',
     }),
   }),
-  own: (event) => ({ from: accountOf(event), method: event.kind }),
+  own: (event) => ({ from: showAccount(event), method: event.kind }),
 }
 
 export const burnEndpoints = {
@@ -164,18 +164,18 @@ function burnTotals(ctx: Context): Route {
       const { asOfUnix } = status
       const ofToken = (each: TokenSums) => each.token === symbol
       const totals = (await sumTotals(connection, BURNS)).filter(ofToken)
-      const all = totalOf(totals)
+      const all = sumTotal(totals)
       const burned = areTransfersReadable(status, token) ? all.amount : null
       const price = await priceAt(ctx, connection, symbol, asOfUnix)
       const [day = [], week = [], month = []] = await sumWindows(connection, {
         dataset: BURNS,
         asOfUnix,
       })
-      const showWindow = (sums: readonly TokenSums[]) => showSums(totalOf(sums, ofToken), decimals)
+      const showWindow = (sums: readonly TokenSums[]) => showSums(sumTotal(sums, ofToken), decimals)
       const chains = []
       const times = []
       for (const { chain, blockNumber } of status.chains) {
-        const sums = totalOf(totals, ({ chainId }) => chainId === chain.id)
+        const sums = sumTotal(totals, ({ chainId }) => chainId === chain.id)
         const ofChain = await firstAndLastBurn(connection, symbol, chain.id)
         times.push(...ofChain)
         chains.push({
@@ -191,11 +191,11 @@ function burnTotals(ctx: Context): Route {
       const data = {
         token: symbol,
         ...amounts('totalBurned', burned, decimals),
-        totalBurnedUsdNow: usdOf(
+        totalBurnedUsdNow: toUsdOrNull(
           burned === null ? null : price && valueAt(burned, decimals, price),
         ),
         pctOfMinted: areHoldersKnown(status, token)
-          ? shareOf(all.amount, await newlyMinted(connection, symbol))
+          ? toShare(all.amount, await newlyMinted(connection, symbol))
           : null,
         burnCount: all.events,
         last24h: showWindow(day),

@@ -1,5 +1,5 @@
 import { TRANSFER_TOPIC } from '#base/token.ts'
-import { type EventSource, indexedOf } from '#ecosystem/event-source.ts'
+import { countIndexed, type EventSource } from '#ecosystem/event-source.ts'
 
 /** Warnings about burn mappings that can match the same burn, one line per pair. */
 export function repeatedBurns(burns: readonly EventSource[]): readonly string[] {
@@ -25,7 +25,7 @@ function isSameEvent(burn: EventSource, other: EventSource): boolean {
   return (
     burn.address === other.address &&
     burn.topic0 === other.topic0 &&
-    indexedOf(burn.event) === indexedOf(other.event)
+    countIndexed(burn.event) === countIndexed(other.event)
   )
 }
 

@@ -5,7 +5,6 @@ import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
 import { DIVIDENDS, dividends } from '#data/dividends/kind.ts'
 import {
-  accountOf,
   checkList,
   type EventList,
   eventMembers,
@@ -14,6 +13,7 @@ import {
   listParameters,
   listRoute,
   readEventPage,
+  showAccount,
 } from '#data/event-lists.ts'
 import {
   addressText,
@@ -22,9 +22,9 @@ import {
   dollarShape,
   dollars,
   nullable,
+  toUsdOrNull,
   unixTime,
   unpricedCount,
-  usdOf,
   usdOrNull,
 } from '#data/meta.ts'
 import { addressParameter } from '#data/parameters.ts'
@@ -36,10 +36,10 @@ import {
   NOTHING,
   readSums,
   type Sums,
+  sumTotal,
   sumTotals,
   sumWindows,
   type TokenSums,
-  totalOf,
 } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 
@@ -57,7 +57,7 @@ const list: EventList = {
     }),
     recipient: nullable(addressText),
   }),
-  own: (event) => ({ kind: event.kind, recipient: accountOf(event) }),
+  own: (event) => ({ kind: event.kind, recipient: showAccount(event) }),
 }
 
 export const dividendEndpoints = {
@@ -116,7 +116,7 @@ function dividendTotals(ctx: Context): Route {
         asOfUnix,
         sums: totals,
       })
-      const all = totalOf(totals)
+      const all = sumTotal(totals)
       const [counted] = await connection.run(
         sql`select accounts from event_account_counts where dataset = ${DIVIDENDS}`,
       )
@@ -132,20 +132,20 @@ function dividendTotals(ctx: Context): Route {
           decimals,
           ...amounts('amount', sums.amount, decimals),
           ...dollars('usdAtPayout', sums),
-          usdNow: usdOf(usd),
+          usdNow: toUsdOrNull(usd),
           ...showWindows(windows, (found) => {
-            const own = totalOf(found, isLine)
+            const own = sumTotal(found, isLine)
             return { ...amounts('amount', own.amount, decimals), ...showWindow(own) }
           }),
         }
       })
       const data = {
         ...dollars('totalUsdAtPayout', all),
-        totalUsdNow: usdOf(usdNow),
+        totalUsdNow: toUsdOrNull(usdNow),
         unpricedNowCount: unpricedNow,
         payoutCount: all.events,
         recipientCount: counted === undefined ? 0 : column.integer(counted, 'accounts'),
-        ...showWindows(windows, (found) => showWindow(totalOf(found))),
+        ...showWindows(windows, (found) => showWindow(sumTotal(found))),
         tokens,
       }
       return { data }
@@ -238,7 +238,7 @@ async function readClaims(
   return {
     claimCount: all.events,
     ...dollars('usdAtClaim', all),
-    usdNow: usdOf(usdNow),
+    usdNow: toUsdOrNull(usdNow),
     unpricedNowCount: unpricedNow,
     firstClaimUnix: found.length === 0 ? null : Math.min(...times('first_unix')),
     lastClaimUnix: found.length === 0 ? null : Math.max(...times('last_unix')),
@@ -246,7 +246,7 @@ async function readClaims(
       token: token.symbol,
       ...amounts('amount', own.amount, token.decimals),
       ...dollars('usdAtClaim', own),
-      usdNow: usdOf(usd),
+      usdNow: toUsdOrNull(usd),
       claimCount: own.events,
     })),
   }

@@ -70,7 +70,7 @@ export const dividends = defineEventKind({
       read: (args) => ({
         kind,
         token: token.of(args),
-        account: accountOf(kind, args, recipient),
+        account: readAccount(kind, args, recipient),
         amount: argument.amount(args, amount),
         detail: null,
         counted: kind === 'claim',
@@ -80,7 +80,7 @@ export const dividends = defineEventKind({
 })
 
 /** The row of a distribution may name nobody. */
-function accountOf(
+function readAccount(
   kind: 'claim' | 'distribution',
   args: EventArguments,
   recipient: string | undefined,

@@ -4,22 +4,22 @@ import { percentage, valueAt } from '#base/money.ts'
 import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
-import { accountOf, type EventList, eventRow, listRoute } from '#data/event-lists.ts'
+import { type EventList, eventRow, listRoute, showAccount } from '#data/event-lists.ts'
 import { GRAVE_DIGS, graveDigs } from '#data/grave-digs/kind.ts'
 import {
   addressText,
   amountShape,
   amounts,
   nullable,
+  toUsdOrNull,
   unixTime,
-  usdOf,
   usdOrNull,
 } from '#data/meta.ts'
 import { limitParameter, tokenParameter } from '#data/parameters.ts'
 import { priceAt } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
-import { sumTotals, totalOf } from '#index/events/sums.ts'
+import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 
 const list: EventList = {
@@ -30,7 +30,7 @@ const list: EventList = {
   description:
     'Grave dig claims of every chain, newest first. Events with amount 0 are not listed.',
   row: eventRow('GraveDig', { digger: addressText, graveId: nullable(Type.String()) }),
-  own: (event) => ({ digger: accountOf(event), graveId: event.detail }),
+  own: (event) => ({ digger: showAccount(event), graveId: event.detail }),
 }
 
 export const graveDigEndpoints = {
@@ -66,7 +66,7 @@ function leaderboard(ctx: Context): Route {
     csv: { row: leaderRow, rows: (data) => data as readonly object[] },
     async read({ connection, status, parameters: { token, limit } }) {
       const totals = await sumTotals(connection, GRAVE_DIGS)
-      const all = totalOf(totals, (each) => each.token === token.symbol)
+      const all = sumTotal(totals, (each) => each.token === token.symbol)
       const price = await priceAt(ctx, connection, token.symbol, status.asOfUnix)
       const leaders = await readLeaderboard(connection, { token: token.symbol, limit })
       const data = leaders.map((row, index) => {
@@ -76,7 +76,7 @@ function leaderboard(ctx: Context): Route {
           address: showAddress(column.hex(row, 'account')),
           token: token.symbol,
           ...amounts('totalClaimed', amount, token.decimals),
-          totalClaimedUsdNow: usdOf(price && valueAt(amount, token.decimals, price)),
+          totalClaimedUsdNow: toUsdOrNull(price && valueAt(amount, token.decimals, price)),
           sharePct: percentage(amount, all.amount),
           digCount: column.integer(row, 'events'),
           firstDigUnix: column.integer(row, 'first_unix'),

@@ -6,7 +6,7 @@ import { HOLDERS } from '#data/holders/tables.ts'
 import { column, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
-import { type Deployment, deploymentsOf } from '#ecosystem/priced-token.ts'
+import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { noteOverdrawn } from '#index/status.ts'
 import {
@@ -31,7 +31,7 @@ import {
 import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
-  const deployments = deploymentsOf(ecosystem.tokens.filter(isTracked), ecosystem.chains)
+  const deployments = listDeployments(ecosystem.tokens.filter(isTracked), ecosystem.chains)
   const byPlace = new Map(deployments.map((each) => [`${each.chainId}|${each.address}`, each]))
   const bySymbol = Map.groupBy(deployments, ({ symbol }) => symbol)
   const several = [...bySymbol].flatMap(([symbol, { length }]) => (length > 1 ? [symbol] : []))

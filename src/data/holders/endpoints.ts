@@ -22,25 +22,25 @@ import {
   checkCursor,
   cursorParameter,
   encodeCursor,
-  hashOf,
+  hashFilters,
   limitParameter,
   tokenParameter,
 } from '#data/parameters.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
-import { type ChainStatus, conditionOf, type IndexStatus } from '#index/status.ts'
+import { type ChainStatus, type IndexStatus, judgeCondition } from '#index/status.ts'
 import type { Route } from '#route.ts'
 import { openingSince } from './fold-balances.ts'
 import {
   RANKED_MAX,
   type RankedHolding,
-  rankOf,
-  readBalancesOf,
   readLargest,
+  readRank,
   readSeen,
   readTotalSupply,
+  readWalletBalances,
   type Scope,
-  totalSupplyOf,
+  sumTotalSupply,
 } from './queries.ts'
 
 const holderProperties = {
@@ -95,7 +95,7 @@ export function holdersRoute(ctx: Context): Route {
     csv: { row: holderRow, rows: (data) => data as readonly object[] },
     refusals: ['invalid_cursor'],
     check: ({ cursor, ...asked }) =>
-      refuseElsewhere(asked) ?? checkCursor(cursor, filtersOf(asked)),
+      refuseElsewhere(asked) ?? checkCursor(cursor, nameFilters(asked)),
     async read({ connection, status, parameters: { limit, cursor, ...asked } }) {
       const opened = await openRanking(ctx, connection, { status, ...asked })
       if (isRefusal(opened)) return opened
@@ -114,15 +114,15 @@ export function holdersRoute(ctx: Context): Route {
       const last = rows.at(-1)
       const nextCursor =
         found.length > limit && last !== undefined
-          ? encodeCursor(filtersOf(asked), [ranked, last.balance, last.address])
+          ? encodeCursor(nameFilters(asked), [ranked, last.balance, last.address])
           : null
       return { data, page: { limit, count: data.length, nextCursor } }
     },
   })
 }
 
-function filtersOf({ token, chain }: ScopeQuery): string {
-  return hashOf([HOLDERS, token.symbol, chain?.name])
+function nameFilters({ token, chain }: ScopeQuery): string {
+  return hashFilters([HOLDERS, token.symbol, chain?.name])
 }
 
 const holderShape = named('WalletHolding', {
@@ -165,10 +165,10 @@ export function holderRoute(ctx: Context): Route {
       if (isRefusal(opened)) return opened
       const { decimals, symbol } = asked.token
       const nowUnix = unixNow(ctx.clock)
-      const read = chainsOf(status, asked)
+      const read = listChains(status, asked)
       const far = read.find(
         (each) =>
-          conditionOf(each, nowUnix) === 'syncing' &&
+          judgeCondition(each, nowUnix) === 'syncing' &&
           nowUnix - each.blockTimeUnix > BEHIND_MAX_SECONDS,
       )
       if (far !== undefined)
@@ -181,7 +181,7 @@ export function holderRoute(ctx: Context): Route {
       let balance = 0n
       for (const { chain } of read) {
         const onChain = { token: symbol, chainIds: [chain.id] }
-        const held = (await readBalancesOf(connection, onChain, [address])).get(address) ?? 0n
+        const held = (await readWalletBalances(connection, onChain, [address])).get(address) ?? 0n
         balance += held
         for (const window of windows) {
           const since = { token: symbol, address, hourUnix: window.hourUnix }
@@ -194,7 +194,7 @@ export function holderRoute(ctx: Context): Route {
       const shown = (await holderReader(connection, opened, [own]))(own)
       const { scope, leftOut } = opened
       const isRanked = balance > 0n && !shown.excluded
-      const rank = isRanked ? await rankOf(connection, scope, { own, leftOut }) : null
+      const rank = isRanked ? await readRank(connection, scope, { own, leftOut }) : null
       const changes = windows.map(({ name, change }) => amounts(name, change, decimals))
       return { data: { rank, ...shown, ...Object.assign({}, ...changes), chains } }
     },
@@ -217,14 +217,14 @@ async function openRanking(
   const asked = { token, chain }
   const unknown = whyUnknown(status, asked)
   if (unknown !== undefined) return refuse('data_not_ready', unknown)
-  const chains = chainsOf(status, asked)
+  const chains = listChains(status, asked)
   const missing = [...token.addresses.keys()].find(
     (name) => (chain?.name ?? name) === name && chains.every((each) => each.chain.name !== name),
   )
   if (missing !== undefined) return refuse('data_not_ready', `${missing} had no block yet.`)
   let supply = 0n
   for (const each of chains)
-    supply += totalSupplyOf(await readTotalSupply(connection, token.symbol, each.chain.id))
+    supply += sumTotalSupply(await readTotalSupply(connection, token.symbol, each.chain.id))
   const scope = { token: token.symbol, chainIds: chains.map((each) => each.chain.id) }
   const leftOut = [...ecosystem.burnAddresses, ...ecosystem.nonCirculating]
   return { token, scope, supply, leftOut }
@@ -275,7 +275,7 @@ export function refuseElsewhere({ token, chain }: ScopeQuery): Refusal | undefin
 }
 
 /** Returns those of the chains asked for that have been read. */
-export function chainsOf(
+export function listChains(
   { chains }: IndexStatus,
   { token, chain }: ScopeQuery,
 ): readonly ChainStatus[] {

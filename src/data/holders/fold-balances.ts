@@ -85,7 +85,8 @@ export type LastMoves = ReadonlyMap<string, number | null>
 /** The first UTC day of the current span, by `token|address`. */
 export type HoldersSince = ReadonlyMap<string, number>
 
-const keyOf = ({ token, address }: Pick<Movement, 'token' | 'address'>) => `${token}|${address}`
+const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
+  `${token}|${address}`
 
 const NONE: HeldBalance = { balance: 0n, sinceUnix: null, lastUnix: 0 }
 
@@ -128,7 +129,7 @@ export async function moveBalances(
   const emptied: (string | number)[][] = []
   for (const movement of movements.filter(({ address }) => address !== ZERO_ADDRESS)) {
     const key = [movement.token, movement.address, chainId]
-    const id = keyOf(movement)
+    const id = nameHolder(movement)
     const balance = balanceAfter(movement, after.before)
     const sinceUnix = balance > 0n ? (after.since.get(id) ?? null) : null
     if (balance === 0n) emptied.push(key)
@@ -139,17 +140,17 @@ export async function moveBalances(
 }
 
 export function balanceAfter(movement: Movement, before: Balances): bigint {
-  return (before.get(keyOf(movement)) ?? NONE).balance + sumOf(movement)
+  return (before.get(nameHolder(movement)) ?? NONE).balance + sumSteps(movement)
 }
 
-function sumOf({ steps }: Movement): bigint {
+function sumSteps({ steps }: Movement): bigint {
   return steps.reduce((sum, { received, sent }) => sum + received - sent, 0n)
 }
 
 export function lastMovesAfter(movements: readonly Movement[], before: Balances): LastMoves {
   return new Map(
     movements.map((movement) => {
-      const key = keyOf(movement)
+      const key = nameHolder(movement)
       const last = movement.steps.findLast(movesAny)
       return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
     }),
@@ -181,7 +182,7 @@ export async function storeDeltas(
   const open = movements.filter(({ steps }) => steps.some(isOpen))
   const list = open.flatMap((movement) => {
     const { token, address, steps } = movement
-    let { balance, lastUnix } = before.get(keyOf(movement)) ?? NONE
+    let { balance, lastUnix } = before.get(nameHolder(movement)) ?? NONE
     return steps.flatMap((step) => {
       const { blockNumber, timestamp, received, sent, kept } = step
       // The zero address has no balance.
@@ -258,7 +259,7 @@ export async function openHours(
   )
   const hours = kept.flatMap((movement) => {
     const { token, address, steps } = movement
-    let { balance } = before.get(keyOf(movement)) ?? NONE
+    let { balance } = before.get(nameHolder(movement)) ?? NONE
     let last = -1
     return steps.flatMap((step) => {
       const hourUnix = startOfHour(step.timestamp)
@@ -319,7 +320,7 @@ export async function foldTotals(
   )
   const additions = moved.map((movement) => ({
     key: [movement.token, movement.address],
-    sums: [sumOf(movement)],
+    sums: [sumSteps(movement)],
   }))
   await foldSums(connection, HOLDER_TOTALS, additions)
 }

@@ -7,7 +7,7 @@ import type { Change } from '#index/dataset.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { registerMigrations } from '../datasets.ts'
-import { priceBookOf } from '../prices/price-book.ts'
+import { openPriceBook } from '../prices/price-book.ts'
 import { foldHolders } from './fold-holders.ts'
 
 const onPostgres = eachEngine(startPostgres, registerMigrations, ['postgres'])
@@ -41,7 +41,7 @@ onPostgres(
         connection,
         chainId: 1,
         finalizedNumber: 0,
-        prices: priceBookOf([]),
+        prices: openPriceBook([]),
       }
       const before = await rowsScanned(connection)
       const since = await foldHolders(change, changes)

@@ -50,7 +50,7 @@ export async function foldHolders(
       const key = `${token}|${address}`
       const before = (stored.get(key) ?? []).map(toDay)
       const after = replaceDays(before, chainId, fromDay, ends)
-      const [held, holds] = [spansOf(before, chainId), spansOf(after, chainId)]
+      const [held, holds] = [toSpans(before, chainId), toSpans(after, chainId)]
       const toKey = ({ fromUnix }: HolderSpan) => [token, address, chainId, fromUnix]
       removed.push(...minus(held.ended, holds.ended).map(toKey))
       for (const span of minus(holds.ended, held.ended))
@@ -156,7 +156,7 @@ interface HolderSpan {
 }
 
 /** Undefined `sinceUnix`: does not hold now. */
-export function spansOf(
+export function toSpans(
   days: readonly HolderDay[],
   chainId: number,
 ): { readonly ended: readonly HolderSpan[]; readonly sinceUnix: number | undefined } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type HolderDay, replaceDays, spansOf, turningDays } from './fold-holders.ts'
+import { type HolderDay, replaceDays, toSpans, turningDays } from './fold-holders.ts'
 
 test('a wallet that leaves one chain and stays on another remains one holder', () => {
   const days: HolderDay[] = [
@@ -72,7 +72,7 @@ test('times that ended and the one that goes on are all that the turning days te
         holds.map((each, index) => ({ dayUnix: index, holds: each }))
       const days = replaceDays(replaceDays([], 1, 0, list(first)), 2, 0, list(second))
       for (const chainId of [1, 2]) {
-        const { ended, sinceUnix } = spansOf(days, chainId)
+        const { ended, sinceUnix } = toSpans(days, chainId)
         const told = ended.flatMap(({ fromUnix, untilUnix }) => [
           { chainId, dayUnix: fromUnix, holds: true },
           { chainId, dayUnix: untilUnix, holds: false },

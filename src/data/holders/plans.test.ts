@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { registerMigrations } from '#data/datasets.ts'
 import { openingSince } from '#data/holders/fold-balances.ts'
-import { rankOf, readLargest, readSeen } from '#data/holders/queries.ts'
+import { readLargest, readRank, readSeen } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { join, sql } from '#db/sql.ts'
@@ -56,7 +56,7 @@ const questions: readonly (readonly [
   ],
   [
     'the rank of a wallet',
-    (reads) => rankOf(reads, onBoth, { own, leftOut: [] }),
+    (reads) => readRank(reads, onBoth, { own, leftOut: [] }),
     /Index Only Scan Backward using holder_totals_by_size/,
   ],
   [

@@ -43,12 +43,12 @@ export async function readSupplyDays(
 }
 
 /** Equals the sum of `totalSupply()` over the chains. */
-export function totalSupplyOf(supply: Supply): bigint {
+export function sumTotalSupply(supply: Supply): bigint {
   return supply.minted - supply.burned
 }
 
-export function circulatingOf(supply: Supply): bigint {
-  return totalSupplyOf(supply) - supply.locked
+export function sumCirculating(supply: Supply): bigint {
+  return sumTotalSupply(supply) - supply.locked
 }
 
 export async function countHolders(connection: Connection, token: string): Promise<number> {
@@ -112,7 +112,7 @@ export async function readSupplyAt(
   connection: Connection,
   input: { readonly token: string; readonly chainId: number; readonly blockNumber: number },
 ): Promise<bigint> {
-  const now = totalSupplyOf(await readTotalSupply(connection, input.token, input.chainId))
+  const now = sumTotalSupply(await readTotalSupply(connection, input.token, input.chainId))
   // Undoes what the zero address received and sent since.
   return now - (await readBalanceAt(connection, { ...input, address: ZERO_ADDRESS }))
 }
@@ -153,7 +153,7 @@ export async function readLargest(
 
 const LEAST = toStored(1n)
 
-export async function readBalancesOf(
+export async function readWalletBalances(
   connection: Connection,
   scope: Scope,
   addresses: readonly Address[],
@@ -174,7 +174,7 @@ const KEY = { token: 'text', address: 'text' } as const
 export const RANKED_MAX = 10_000
 
 /** Returns null beyond `RANKED_MAX`. Addresses that are `leftOut` have no rank. */
-export async function rankOf(
+export async function readRank(
   connection: Connection,
   scope: Scope,
   { own, leftOut }: { readonly own: RankedHolding; readonly leftOut: readonly Address[] },
@@ -186,7 +186,7 @@ export async function rankOf(
         and (balance, address) > (${toStored(own.balance)}, ${own.address})
       order by balance desc, address desc
       limit ${RANKED_MAX + leftOut.length}) as larger`)
-  const balances = await readBalancesOf(connection, scope, leftOut)
+  const balances = await readWalletBalances(connection, scope, leftOut)
   const isAhead = (address: Address) => {
     const balance = balances.get(address) ?? 0n
     return balance === own.balance ? address > own.address : balance > own.balance

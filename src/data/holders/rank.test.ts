@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Address } from '#base/address.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { RANKED_MAX, rankOf } from '#data/holders/queries.ts'
+import { RANKED_MAX, readRank } from '#data/holders/queries.ts'
 import { toStored } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
@@ -28,6 +28,6 @@ onEach('a rank beyond those that are counted is unknown', ({ engine }) =>
     )
     const own = { address: other, balance: 5n }
     const scope = { token: 'GRAVE', chainIds: [1] }
-    assert.equal(await rankOf(connection, scope, { own, leftOut: [] }), null)
+    assert.equal(await readRank(connection, scope, { own, leftOut: [] }), null)
   }),
 )

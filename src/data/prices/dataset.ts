@@ -4,15 +4,15 @@ import type { BulkInsert } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import {
   type ContractPrice,
+  findPair,
   hasBegun,
   type PricedToken,
   type PricePair,
   type PriceReading,
-  pairOf,
   type Since,
 } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
-import { compilePriceDecoder, topicsOf } from '#index/price-logs.ts'
+import { compilePriceDecoder, listTopics } from '#index/price-logs.ts'
 import { foldHours, foldHoursAnew } from './hours.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
@@ -23,7 +23,7 @@ export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSerie
         const isComparable = since !== null && ('unix' in since || chain?.id === source.chain.id)
         return isComparable ? [since] : []
       })
-      return [{ ...pairOf(tokens, token, source), source, until }]
+      return [{ ...findPair(tokens, token, source), source, until }]
     }),
   )
 }
@@ -42,7 +42,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
   return {
     name: 'prices',
     selectors: series.flatMap(({ source, ...pair }) =>
-      topicsOf(source).map((topic0) => ({
+      listTopics(source).map((topic0) => ({
         chainId: source.chain.id,
         address: source.address,
         found: source.emitters?.found,

@@ -3,7 +3,7 @@ import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column, fromStored, join, type Row, sql, toStored } from '#db/sql.ts'
-import { type PricedToken, quoteOf, tokenOf } from '#ecosystem/priced-token.ts'
+import { findQuote, findToken, type PricedToken } from '#ecosystem/priced-token.ts'
 import type { Change } from '#index/dataset.ts'
 import {
   closesAt,
@@ -123,13 +123,13 @@ export async function extremesFrom(
     where symbol = ${symbol} and hour_unix >= ${fromUnix}`)
   return new Map(
     found.map((row) => {
-      const [high, low] = [extremeOf(row, 'high'), extremeOf(row, 'low')]
+      const [high, low] = [readExtreme(row, 'high'), readExtreme(row, 'low')]
       return [column.integer(row, 'hour_unix'), { high, low }]
     }),
   )
 }
 
-function extremeOf(row: Row, name: 'high' | 'low'): Extreme | null {
+function readExtreme(row: Row, name: 'high' | 'low'): Extreme | null {
   const price = column.textOrNull(row, name)
   const liquidity = column.textOrNull(row, `${name}_liquidity`)
   if (price === null) return null
@@ -187,7 +187,7 @@ function inDollars(
 ): readonly Price[] {
   const { price, source } = at
   if (price === null || price === 0n) return []
-  const decimals = tokenOf(tokens, quoteOf(source))?.decimals ?? 0
+  const decimals = findToken(tokens, findQuote(source))?.decimals ?? 0
   const quotePrice = (close * PRICE_ONE) / price
   return [high, low].flatMap((each) =>
     each === null || isBelowFloor({ ...at, liquidity: each.liquidity }, quotePrice, decimals)

@@ -14,12 +14,12 @@ import { DAY_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import {
+  findPath,
+  findQuote,
+  findToken,
   hasBegun,
   type PricedToken,
   type PriceSource,
-  pathOf,
-  quoteOf,
-  tokenOf,
 } from '#ecosystem/priced-token.ts'
 import type { EventMoment, PriceBook } from '#index/events/fold-events.ts'
 import type { Sums } from '#index/events/sums.ts'
@@ -86,16 +86,16 @@ export async function dayPrices(
   return quoted.map(priceOrNull)
 }
 
-export function priceBookOf(tokens: readonly PricedToken[]): PriceBook {
+export function openPriceBook(tokens: readonly PricedToken[]): PriceBook {
   return {
     symbols: tokens.map(({ symbol }) => symbol),
     dependents: (symbol) =>
       tokens.flatMap((token) =>
-        [...pathOf(tokens, token)].some((each) => each.symbol === symbol) ? [token.symbol] : [],
+        [...findPath(tokens, token)].some((each) => each.symbol === symbol) ? [token.symbol] : [],
       ),
-    decimals: (symbol) => tokenOf(tokens, symbol)?.decimals ?? 0,
+    decimals: (symbol) => findToken(tokens, symbol)?.decimals ?? 0,
     chainIds(symbol) {
-      const path = [...pathOf(tokens, tokenOf(tokens, symbol))]
+      const path = [...findPath(tokens, findToken(tokens, symbol))]
       return new Set(path.flatMap(({ prices }) => prices.flatMap(({ chain }) => chain?.id ?? [])))
     },
     async pricesAt(connection, symbol, moments) {
@@ -215,7 +215,7 @@ export async function quoteAlongPath<M extends Moment>(
   symbol: string,
   { moments, read }: { readonly moments: readonly M[]; readonly read: ReadPoints<M> },
 ): Promise<readonly Quoted[]> {
-  const token = tokenOf(tokens, symbol)
+  const token = findToken(tokens, symbol)
   if (token === undefined || token.prices.length === 0)
     return moments.map(() => ({ gap: 'no_source', symbol }))
   const points = await read(token, moments)
@@ -224,14 +224,14 @@ export async function quoteAlongPath<M extends Moment>(
     const [point, unix] = [points[index], moments[index]?.unix ?? 0]
     return point === undefined ? [] : [{ index, point, unix }]
   })
-  const byQuote = Map.groupBy(usable, ({ point }) => quoteOf(point.source))
+  const byQuote = Map.groupBy(usable, ({ point }) => findQuote(point.source))
   const done = [...byQuote].map(async ([quote, group]) => {
     const own = group.flatMap(({ index }) => moments[index] ?? [])
     const inDollars =
       quote === null
         ? own.map(() => DOLLAR)
         : await quoteAlongPath(tokens, quote, { moments: own, read })
-    const decimals = quote === null ? 0 : (tokenOf(tokens, quote)?.decimals ?? 0)
+    const decimals = quote === null ? 0 : (findToken(tokens, quote)?.decimals ?? 0)
     for (const [order, { index, point, unix }] of group.entries())
       quoted[index] = inDollarsAt(token, point, {
         unix,
@@ -251,7 +251,7 @@ function inDollarsAt(
   at: { readonly unix: number; readonly quote: Quoted; readonly decimals: number },
 ): Quoted {
   const { quote, decimals, unix } = at
-  const gap = gapOf(point, unix)
+  const gap = findGap(point, unix)
   if (gap !== undefined) return { gap, symbol }
   if ('gap' in quote) return quote
   if (isBelowFloor(point, quote.price, decimals)) return { gap: 'low_liquidity', symbol }
@@ -262,7 +262,7 @@ function inDollarsAt(
 }
 
 /** Returns why the price itself does not count, whatever its quote. */
-function gapOf(
+function findGap(
   { price, source, unix: sinceUnix }: SourcedPoint,
   unix: number,
 ): UnknownPrice['gap'] | undefined {
@@ -295,7 +295,7 @@ export async function averagePrice(
   tokens: readonly PricedToken[],
   { symbol, window }: { readonly symbol: string; readonly window: PriceWindow },
 ): Promise<{ readonly price: Price } | UnknownPrice> {
-  const token = tokenOf(tokens, symbol)
+  const token = findToken(tokens, symbol)
   if (token === undefined || token.prices.length === 0) return { gap: 'no_source', symbol }
   const points = await pointsIn(connection, token, window)
   if (points.length === 0) return { gap: 'no_event', symbol }
@@ -308,10 +308,10 @@ export async function averagePrice(
   const inDollars: { unix: number; price: Price }[] = []
   for (const [index, point] of points.entries()) {
     const endUnix = Math.min(points[index + 1]?.unix ?? window.untilUnix, window.untilUnix)
-    const gap = gapOf(point, endUnix)
+    const gap = findGap(point, endUnix)
     if (gap !== undefined) return { gap, symbol }
-    const quoteSymbol = quoteOf(point.source)
-    const quote = quoteSymbol === null ? undefined : tokenOf(tokens, quoteSymbol)
+    const quoteSymbol = findQuote(point.source)
+    const quote = quoteSymbol === null ? undefined : findToken(tokens, quoteSymbol)
     const average = quote ? await averageOf(quote.symbol) : { price: PRICE_ONE }
     if ('gap' in average) return average
     if (isBelowFloor(point, average.price, quote?.decimals ?? 0))

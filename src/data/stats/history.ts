@@ -13,12 +13,12 @@ import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
 import {
-  circulatingOf,
   countHolders,
   firstSupplyDay,
   readHolderDays,
   readSupplyDays,
   readTotalSupply,
+  sumCirculating,
 } from '#data/holders/queries.ts'
 import { type EventPart, eventKinds } from '#data/kinds.ts'
 import { areHoldersKnown, nullable, unixTime } from '#data/meta.ts'
@@ -37,7 +37,7 @@ import { firstPrice } from '#data/prices/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventMetric } from '#ecosystem/event-kind.ts'
-import { dollarsOf, type Sums, unpricedOf } from '#index/events/sums.ts'
+import { countUnpriced, type Sums, toDollars } from '#index/events/sums.ts'
 import type { IndexStatus } from '#index/status.ts'
 import { type Parameter, parsed, type Route } from '#route.ts'
 
@@ -149,7 +149,7 @@ function toFigures(days: readonly SeriesDay[], values: Values): readonly Figure[
 function eventMetric(dataset: string, { unit, isCumulative = false }: EventMetric): Metric {
   const show = (sums: Sums, token: PricedToken | undefined) => {
     if (unit === 'count') return String(sums.events)
-    const value = unit === 'usd' ? dollarsOf(sums) : sums.amount
+    const value = unit === 'usd' ? toDollars(sums) : sums.amount
     return value === null ? null : formatDecimal(value, unit === 'usd' ? 6 : (token?.decimals ?? 0))
   }
   return {
@@ -160,7 +160,7 @@ function eventMetric(dataset: string, { unit, isCumulative = false }: EventMetri
       const series = await readEventSeries(connection, { dataset, token }, { period, asOfUnix })
       return series.map(({ day, sums, until }) => {
         const shown = isCumulative ? until : sums
-        const unpriced = unit === 'usd' ? unpricedOf(shown) : null
+        const unpriced = unit === 'usd' ? countUnpriced(shown) : null
         return { day, value: show(shown, token), unpriced }
       })
     },
@@ -171,11 +171,11 @@ async function readSupplies(
   { connection, token: { symbol } }: StockSource,
   days: readonly SeriesDay[],
 ): Promise<readonly bigint[]> {
-  const now = circulatingOf(await readTotalSupply(connection, symbol))
+  const now = sumCirculating(await readTotalSupply(connection, symbol))
   const changes = await readSupplyDays(connection, symbol, days[0]?.dateUnix ?? 0)
   return valuesAtDayEnds(days, now, (value, day) => {
     const change = changes.get(day)
-    return change === undefined ? value : value - circulatingOf(change)
+    return change === undefined ? value : value - sumCirculating(change)
   })
 }
 
@@ -238,12 +238,12 @@ const historyShape = named('StatsHistory', {
 
 type History = Static<typeof historyShape>
 
-const namesOf = (isStock: boolean) =>
+const listNames = (isStock: boolean) =>
   METRICS.filter((name) => metrics.get(name)?.isStock === isStock).join(', ')
 
 const metricParameter: Parameter<Metric & { readonly name: string }> = {
   in: 'query',
-  description: `Which series. Stock metrics (${namesOf(true)}) are the state at the end of the day, flow metrics (${namesOf(false)}) the sum of the day.`,
+  description: `Which series. Stock metrics (${listNames(true)}) are the state at the end of the day, flow metrics (${listNames(false)}) the sum of the day.`,
   schema: Type.Enum([...METRICS], { default: 'supply' }),
   example: 'supply',
   parse(raw = 'supply') {

@@ -6,7 +6,12 @@ import { readBalanceAt } from '#data/holders/queries.ts'
 import { areHoldersKnown } from '#data/meta.ts'
 import { averagePrice } from '#data/prices/price-book.ts'
 import type { Chain, HoldingGate, PricedToken } from '#ecosystem/ecosystem.ts'
-import { type ChainStatus, conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
+import {
+  type ChainStatus,
+  type IndexStatus,
+  judgeCondition,
+  readIndexStatus,
+} from '#index/status.ts'
 
 export type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
 
@@ -75,5 +80,5 @@ export function liveChain(
   if (!index || !of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id)))
     return undefined
   const status = index.chains.find((each) => each.chain.id === of.chain.id)
-  return status && conditionOf(status, unixNow(clock)) === 'live' ? status : undefined
+  return status && judgeCondition(status, unixNow(clock)) === 'live' ? status : undefined
 }

@@ -8,7 +8,7 @@ import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, inNames, sql } from '#db/sql.ts'
 import type { Ecosystem, EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
-import { sumTotals, totalOf } from '#index/events/sums.ts'
+import { sumTotal, sumTotals } from '#index/events/sums.ts'
 
 export interface ImpossibleBurns {
   readonly token: string
@@ -26,7 +26,7 @@ export async function impossibleBurns(
   const totals = await sumTotals(connection, BURNS)
   const found: ImpossibleBurns[] = []
   for (const { symbol, decimals } of tokens.filter(isTracked)) {
-    const { amount } = totalOf(totals, (each) => each.token === symbol)
+    const { amount } = sumTotal(totals, (each) => each.token === symbol)
     const { minted } = await readTotalSupply(connection, symbol)
     if (amount <= minted) continue
     const show = (units: bigint) => formatDecimal(units, decimals)
@@ -49,7 +49,7 @@ export async function missingBurns(
   for (const { token, chain } of ecosystem.burns.filter((burn) => isEveryBurn(ecosystem, burn))) {
     if (token === null || !isTracked(token)) continue
     const { symbol, decimals } = token
-    const { amount } = totalOf(
+    const { amount } = sumTotal(
       counted,
       (each) => each.token === symbol && each.chainId === chain.id,
     )

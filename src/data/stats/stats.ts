@@ -3,34 +3,34 @@ import { showAddress } from '#base/address.ts'
 import {
   formatDecimal,
   percentage,
-  shareOf,
+  toShare,
   toUsdPrice,
   toUsdPriceExact,
   toValueExact,
   valueAt,
 } from '#base/money.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
-import { mapOf, named } from '#base/schema.ts'
+import { named, recordOf } from '#base/schema.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
 import { newlyMinted } from '#data/burns/dataset.ts'
 import { BURNS } from '#data/burns/kind.ts'
-import { answersOf, dataRoute } from '#data/data-route.ts'
+import { dataRoute, getAnswerCache } from '#data/data-route.ts'
 import { DIVIDENDS } from '#data/dividends/kind.ts'
 import { GRAVE_DIGS } from '#data/grave-digs/kind.ts'
 import {
-  chainsOf,
+  listChains,
   refuseElsewhere,
   type ScopeQuery,
   scopeParameters,
   whyUnknown,
 } from '#data/holders/endpoints.ts'
 import {
-  circulatingOf,
   countHolders,
   readTotalSupply,
-  totalSupplyOf,
+  sumCirculating,
+  sumTotalSupply,
 } from '#data/holders/queries.ts'
 import {
   amountShape,
@@ -48,9 +48,9 @@ import {
   priceText,
   type RegisterState,
   rawText,
+  toUsdOrNull,
   unixTime,
   unpricedCount,
-  usdOf,
   usdOrNull,
 } from '#data/meta.ts'
 import { latestPrice, PRICE_GAPS, valueNow } from '#data/prices/price-book.ts'
@@ -58,14 +58,14 @@ import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import {
   addSums,
-  dollarsOf,
+  countUnpriced,
   NOTHING,
+  sumTotal,
   sumTotals,
   type TokenSums,
-  totalOf,
-  unpricedOf,
+  toDollars,
 } from '#index/events/sums.ts'
-import { conditionOf, type IndexStatus } from '#index/status.ts'
+import { type IndexStatus, judgeCondition } from '#index/status.ts'
 import {
   type Answer,
   answer,
@@ -82,7 +82,7 @@ const tokenShape = named('TokenStats', {
   name: Type.String(),
   role: Type.Enum(['primary', 'secondary', 'reward']),
   decimals: Type.Integer(),
-  addresses: mapOf(Type.String()),
+  addresses: recordOf(Type.String()),
   totalSupply: nullable(amountText),
   circulatingSupply: nullable(amountText),
   totalBurned: nullable(amountText),
@@ -118,7 +118,7 @@ const statsShape = named('Stats', {
       usdNow: usdOrNull,
     }),
   ),
-  prices: mapOf(
+  prices: recordOf(
     named('TokenPrice', {
       usd: priceNumber,
       usdExact: priceText,
@@ -161,26 +161,26 @@ async function readStats(ctx: Context, connection: Connection, status: IndexStat
   const perToken = [...Map.groupBy(payouts, ({ token }) => token)]
   const sums = perToken.map(([token, own]) => ({ token, ...own.reduce(addSums, NOTHING) }))
   const { lines, usdNow, unpricedNow } = await valueNow(ctx, connection, { asOfUnix, sums })
-  const digs = totalOf(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
+  const digs = sumTotal(await sumTotals(connection, GRAVE_DIGS), ofToken(primary))
   const ofPrimary = figures.get(primary.symbol)
   const { burned = null, circulating = null, total = null, holderCount = null } = ofPrimary ?? {}
   const { decimals } = primary
   const isMintKnown = burned !== null && total !== null
   return {
     ...amounts('totalBurned', burned, decimals),
-    burnedPct: isMintKnown ? shareOf(burned, await newlyMinted(connection, primary.symbol)) : null,
+    burnedPct: isMintKnown ? toShare(burned, await newlyMinted(connection, primary.symbol)) : null,
     ...amounts('circulatingSupply', circulating, decimals),
     ...amounts('totalSupply', total, decimals),
     holderCount,
-    lifetimeDividendsUsdAtPayout: usdOf(dollarsOf(totalOf(payouts))),
-    lifetimeDividendsUnpricedCount: unpricedOf(totalOf(payouts)),
-    lifetimeDividendsUsdNow: usdOf(usdNow),
+    lifetimeDividendsUsdAtPayout: toUsdOrNull(toDollars(sumTotal(payouts))),
+    lifetimeDividendsUnpricedCount: countUnpriced(sumTotal(payouts)),
+    lifetimeDividendsUsdNow: toUsdOrNull(usdNow),
     lifetimeDividendsUnpricedNowCount: unpricedNow,
     lifetimeDividends: lines.map(({ token, usdNow: usd, ...own }) => ({
       token: token.symbol,
       ...amounts('amount', own.amount, token.decimals),
       ...dollars('usdAtPayout', own),
-      usdNow: usdOf(usd),
+      usdNow: toUsdOrNull(usd),
     })),
     prices: await showPrices(ctx, connection, { figures, asOfUnix }),
     graveDigs: { count: digs.events, ...amounts('totalClaimed', digs.amount, decimals) },
@@ -210,12 +210,12 @@ async function readFigures(
   return {
     token,
     latest: await latestPrice(ctx, connection, token.symbol, status.asOfUnix),
-    total: supply && totalSupplyOf(supply),
-    circulating: supply && circulatingOf(supply),
+    total: supply && sumTotalSupply(supply),
+    circulating: supply && sumCirculating(supply),
     holderCount: isKnown ? await countHolders(connection, token.symbol) : null,
     burned:
       isTracked(token) && areTransfersReadable(status, token)
-        ? totalOf(burns, ofToken(token)).amount
+        ? sumTotal(burns, ofToken(token)).amount
         : null,
   }
 }
@@ -260,7 +260,7 @@ function showToken({ token, latest, total, circulating, holderCount, burned }: F
     totalSupply: show(total),
     circulatingSupply: show(circulating),
     holderCount,
-    marketCapUsd: isValued ? usdOf(valueAt(circulating, decimals, price)) : null,
+    marketCapUsd: isValued ? toUsdOrNull(valueAt(circulating, decimals, price)) : null,
     marketCapUsdExact: isValued ? toValueExact(circulating, decimals, price) : null,
     totalBurned: show(burned),
     priceUsd: price === null ? null : toUsdPrice(price),
@@ -271,11 +271,11 @@ function showToken({ token, latest, total, circulating, holderCount, burned }: F
 
 const FIGURES = {
   total: {
-    of: totalSupplyOf,
+    of: sumTotalSupply,
     what: 'Total supply: the sum of all balances, what burn addresses hold included',
   },
   circulating: {
-    of: circulatingOf,
+    of: sumCirculating,
     what: 'Circulating supply: the total without what burn addresses and `supply.nonCirculating` hold',
   },
 } as const
@@ -311,7 +311,7 @@ function supplyRoute(ctx: Context, figure: FigureName): Route {
       const type = preferredType(headers.accept?.toString(), [TEXT_TYPE, JSON_TYPE])
       const representation = type === JSON_TYPE ? 'json' : 'text'
       const asked = { ...parameters, figure, type, query: effective }
-      return answersOf(ctx).answer(
+      return getAnswerCache(ctx).answer(
         { operationId, parameters: question, representation },
         (state, connection) => readSupply(ctx, connection, { ...asked, state }),
       )
@@ -345,7 +345,7 @@ async function readSupply(
   const { status, nowUnix } = state
   const unknown = whyUnknown(status, asked)
   if (unknown !== undefined) return notReady(unknown)
-  const old = chainsOf(status, asked).find((each) => conditionOf(each, nowUnix) !== 'live')
+  const old = listChains(status, asked).find((each) => judgeCondition(each, nowUnix) !== 'live')
   // A number alone cannot say that it is old.
   if (old !== undefined) return notReady(`The index of ${old.chain.name} is not up to date.`)
   const supply = FIGURES[figure].of(await readTotalSupply(connection, token.symbol, chain?.id))

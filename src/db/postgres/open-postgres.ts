@@ -50,7 +50,7 @@ const MIGRATION_LOCK = 5_398_017
 export function openPostgres(options: PostgresOptions): Engine {
   const { schema, silenceMaxMs = SILENCE_MAX_MS, connectionsMax = CONNECTIONS_MAX } = options
   const names = new Map<string, string>()
-  const settings = { ...connectionOf(options), names, silenceMaxMs }
+  const settings = { ...toConnection(options), names, silenceMaxMs }
   const pool = new ConnectionPool({ ...settings, connectionsMax })
   const stopListening: (() => Promise<void>)[] = []
   return {
@@ -77,8 +77,8 @@ export function openPostgres(options: PostgresOptions): Engine {
   }
 }
 
-function connectionOf(options: PostgresOptions): { url: string; session: string } {
-  return { url: urlOf(options.url), session: sessionOf(options) }
+function toConnection(options: PostgresOptions): { url: string; session: string } {
+  return { url: cleanUrl(options.url), session: writeSession(options) }
 }
 
 /** Makes the server notice vanished clients while they wait for locks or results. */
@@ -94,7 +94,7 @@ const VANISHED_CLIENT = [
 const LISTS_BY_INDEX = 'enable_bitmapscan = off'
 
 /** Sent after connecting, because poolers refuse startup parameters, and the URL must not override these. */
-function sessionOf(options: PostgresOptions): string {
+function writeSession(options: PostgresOptions): string {
   const { schema, lockTimeoutMs = 0, applicationName = 'sexton' } = options
   const ours = [
     `application_name = '${applicationName.replaceAll("'", "''")}'`,
@@ -107,7 +107,7 @@ function sessionOf(options: PostgresOptions): string {
     .join('; ')
 }
 
-function urlOf(url: string): string {
+function cleanUrl(url: string): string {
   const address = new URL(url)
   const query = address.searchParams
   if (query.has('sslmode') && !query.has('uselibpqcompat')) query.set('uselibpqcompat', 'true')

@@ -182,11 +182,11 @@ export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = (error instanceof Error && error.message) || code || String(error)
-  return new (kindOf(code))(`PostgreSQL: ${message}`, { cause: error })
+  return new (classifyCode(code))(`PostgreSQL: ${message}`, { cause: error })
 }
 
 /** Class 23: integrity constraint violation; 55P03: lock not available; 40P01: deadlock. */
-function kindOf(code: string): typeof StoreError {
+function classifyCode(code: string): typeof StoreError {
   if (/^23[0-9A-Z]{3}$/.test(code)) return ConstraintError
   return code === '55P03' || code === '40P01' ? LockTimeoutError : StoreError
 }

@@ -281,7 +281,7 @@ class SqliteConnection implements Connection {
   }
 
   runText(text: string, values: readonly SqlValue[]): readonly Row[] {
-    return this.#guard(() => rowsOf(this.#prepare(text), values))
+    return this.#guard(() => readRows(this.#prepare(text), values))
   }
 
   async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
@@ -299,7 +299,7 @@ class SqliteConnection implements Connection {
       for (let size = ROWS_AT_ONCE; size >= 1; size /= 2)
         for (; values.length - from >= size * width; from += size * width) {
           const some = values.slice(from, from + size * width)
-          for (const row of rowsOf(this.#prepareInsert(into, size), some)) found.push(row)
+          for (const row of readRows(this.#prepareInsert(into, size), some)) found.push(row)
         }
       return found
     })
@@ -392,7 +392,7 @@ function asKey(name: string): string {
 }
 
 /** Builds row objects itself, because Node's are in slow dictionary mode. */
-function rowsOf({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
+function readRows({ statement, names }: Prepared, values: readonly SQLInputValue[]): Row[] {
   const found: unknown[] = statement.all(...values)
   return found.map((list) => {
     const row: Record<string, unknown> = {}
@@ -412,16 +412,16 @@ function insertText(into: BulkInsert, count: number): string {
 
 function toStoreError(error: unknown): StoreError {
   const message = error instanceof Error ? error.message : String(error)
-  const Kind = codeOf(error) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
+  const Kind = readCode(error) === SQLITE_CONSTRAINT ? ConstraintError : StoreError
   return new Kind(`SQLite: ${message}`, { cause: error })
 }
 
 /** Whether another connection held a lock for longer than the timeout. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof StoreError && codeOf(error.cause) === SQLITE_BUSY
+  return error instanceof StoreError && readCode(error.cause) === SQLITE_BUSY
 }
 
-function codeOf(error: unknown): number {
+function readCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
 

@@ -6,7 +6,7 @@ import type { Price } from '#base/money.ts'
 import { tokenAddress } from '#base/token.ts'
 import { argument } from '../event-arguments.ts'
 import type { AskView, PriceReading } from '../priced-token.ts'
-import { poolFields, priceOf, TRADE_MIN } from './pool.ts'
+import { computePrice, poolFields, TRADE_MIN } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
 const coins = functionFrom('function coins(uint256) view returns (address)')
@@ -86,9 +86,9 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
           const amountBought = argument.amount(args, 'tokens_bought')
           if (amountSold < TRADE_MIN || amountBought < TRADE_MIN) return undefined
           if (sold === index && bought === quoteIndex)
-            return tradedAt(priceOf(pair, amountSold, amountBought))
+            return tradedAt(computePrice(pair, amountSold, amountBought))
           if (sold === quoteIndex && bought === index)
-            return tradedAt(priceOf(pair, amountBought, amountSold))
+            return tradedAt(computePrice(pair, amountBought, amountSold))
           return undefined
         },
         async prove(ask, { token, quote: other }) {

@@ -19,7 +19,7 @@ import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { Ecosystem } from '../ecosystem.ts'
 import type { PriceFile } from '../price-kinds.ts'
-import { pairOf } from '../priced-token.ts'
+import { findPair } from '../priced-token.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
@@ -41,7 +41,7 @@ function seriesOf(ecosystem: Ecosystem, symbol = 'CRYPT') {
   const token = tokens.find((each) => each.symbol === symbol)
   const source = token?.prices[0]
   assert.ok(token !== undefined && source !== undefined && source.chain !== null)
-  return { ...pairOf(tokens, token, source), source, until: [] }
+  return { ...findPair(tokens, token, source), source, until: [] }
 }
 
 /** What the newest event says of a token, whole and in quotes. */

@@ -3,7 +3,7 @@ import { from as functionFrom } from 'ox/AbiFunction'
 import { showAddress } from '#base/address.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import { argument } from '../event-arguments.ts'
-import { poolFields, priceOf, TRADE_MIN } from './pool.ts'
+import { computePrice, poolFields, TRADE_MIN } from './pool.ts'
 import { agingOptions, definePriceKind, resolveContract } from './price-kind.ts'
 
 const events = [
@@ -37,7 +37,7 @@ export const erc4626 = definePriceKind({
       read(args, pair) {
         const [shares, assets] = [argument.amount(args, 'shares'), argument.amount(args, 'assets')]
         if (shares < TRADE_MIN || assets < TRADE_MIN) return undefined
-        return { price: priceOf(pair, shares, assets), liquidity: null }
+        return { price: computePrice(pair, shares, assets), liquidity: null }
       },
       async prove(ask, { quote: wanted, tokens }) {
         const found = String((await ask(asset)) ?? 'nothing').toLowerCase()

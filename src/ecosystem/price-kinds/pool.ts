@@ -103,10 +103,10 @@ export function resolveFloor(
 export const TRADE_MIN = 1_000_000n
 
 /** Returns the price of a token, from amounts of token and quote of equal value. */
-export function priceOf({ token, quote }: PricePair, own: bigint, other: bigint): Price {
+export function computePrice({ token, quote }: PricePair, own: bigint, other: bigint): Price {
   return (
     (other * PRICE_ONE * 10n ** BigInt(token.decimals)) /
-    (own * 10n ** BigInt(quoteOf({ quote }).decimals))
+    (own * 10n ** BigInt(requireQuote({ quote }).decimals))
   )
 }
 
@@ -123,7 +123,7 @@ export function readSorted(
   const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
   const isEmpty = held[0] === 0n || held[1] === 0n || own === 0n
   return {
-    price: isEmpty ? null : priceOf(pair, own, other),
+    price: isEmpty ? null : computePrice(pair, own, other),
     // Both sides are worth the same.
     liquidity: 2n * (isFirst ? held[1] : held[0]),
   }
@@ -154,20 +154,20 @@ export function readSqrtPrice(
 export type Sorted = readonly [amount0: bigint, amount1: bigint]
 
 function isSortedFirst(pair: PricePair, chain: Chain): boolean {
-  return addressOn(chain, pair.token) < addressOn(chain, quoteOf(pair))
+  return addressOn(chain, pair.token) < addressOn(chain, requireQuote(pair))
 }
 
 export function decimalsSorted(pair: PricePair, chain: Chain): readonly [number, number] {
-  const [own, other] = [pair.token.decimals, quoteOf(pair).decimals]
+  const [own, other] = [pair.token.decimals, requireQuote(pair).decimals]
   return isSortedFirst(pair, chain) ? [own, other] : [other, own]
 }
 
 export function addressesSorted(pair: PricePair, chain: Chain): readonly [Address, Address] {
-  const [own, other] = [addressOn(chain, pair.token), addressOn(chain, quoteOf(pair))]
+  const [own, other] = [addressOn(chain, pair.token), addressOn(chain, requireQuote(pair))]
   return isSortedFirst(pair, chain) ? [own, other] : [other, own]
 }
 
-function quoteOf({ quote }: Pick<PricePair, 'quote'>): PricedToken {
+function requireQuote({ quote }: Pick<PricePair, 'quote'>): PricedToken {
   if (quote === null) throw new DecodeError('a pool price needs a quote')
   return quote
 }
@@ -199,7 +199,7 @@ function judgeSides(
   { chain, pair, sides }: { readonly chain: Chain; readonly pair: ProvenPair; sides: unknown[] },
 ): Problem | undefined {
   const both = sides.map((each) => String(each).toLowerCase())
-  const quote = quoteOf(pair)
+  const quote = requireQuote(pair)
   const rest = both.filter((each) => each !== addressOn(chain, pair.token))
   const wrong = `${found}, not of ${pair.token.symbol} and ${quote.symbol}`
   if (rest.length !== 1) {

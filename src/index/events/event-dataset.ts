@@ -1,4 +1,4 @@
-import { type Log, placeOf } from '#base/chain.ts'
+import { type Log, toPlace } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import type { Position } from '#chain/chain-event.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
@@ -14,9 +14,9 @@ import {
   keyOfSource,
   makeEventReader,
   readArguments,
-  selectorsOf,
+  toSelectors,
 } from '../decode-event.ts'
-import { foldEvents, valuesOf } from './fold-events.ts'
+import { foldEvents, readValues } from './fold-events.ts'
 import { LIST_COLUMNS, toListed } from './list-events.ts'
 import type { EventFact } from './sums.ts'
 
@@ -29,14 +29,14 @@ export function makeEventDataset(input: {
   const waiting = waitingKeys(sources)
   return {
     name,
-    selectors: selectorsOf(sources),
+    selectors: toSelectors(sources),
     decode(log, others) {
       const rows = readRows(log, others)
       return (
         rows
           // One event, even if two mappings match.
           .filter(({ source }) => source === rows[0]?.source)
-          .map(({ source, args, row }) => ({ ...source.read(args), log: logPlaceOf(log, row) }))
+          .map(({ source, args, row }) => ({ ...source.read(args), log: toLogPlace(log, row) }))
           // Anyone can emit an empty transfer in another's name.
           .filter((fact) => fact.amount > 0n)
       )
@@ -48,7 +48,7 @@ export function makeEventDataset(input: {
 }
 
 /** Many thousands wait to be stored. */
-export function logPlaceOf(log: Log, row = 0): EventFact['log'] {
+export function toLogPlace(log: Log, row = 0): EventFact['log'] {
   const { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp } = log
   const place = { chainId, blockNumber, blockHash, txHash, txIndex, logIndex, timestamp }
   return row === 0 ? place : { ...place, row }
@@ -59,7 +59,7 @@ export async function storeEvents(
   dataset: string,
   facts: readonly EventFact[],
 ): Promise<void> {
-  const values = await valuesOf(
+  const values = await readValues(
     change,
     facts.map(({ token, amount, log }) => ({ ...log, token, amount })),
   )
@@ -115,7 +115,7 @@ function toRow(
     dataset,
     log.chainId,
     log.blockNumber,
-    placeOf(log),
+    toPlace(log),
     log.blockHash,
     log.txHash,
     log.timestamp,
@@ -162,7 +162,7 @@ export function makeRowReader(sources: readonly EventSource[]): ReadRows {
     readEvent(log).flatMap(({ source, args }) => {
       const { code } = source
       if (code === undefined) return [{ source, args }]
-      const event = { ...eventOf(log, args), ...logsBeside(code, others) }
+      const event = { ...toModuleEvent(log, args), ...logsBeside(code, others) }
       return runCode(code, event).map((own, row) => ({ source, args: { ...args, ...own }, row }))
     })
 }
@@ -177,7 +177,7 @@ function waitingKeys(sources: readonly EventSource[]): ReadonlySet<string> {
   )
 }
 
-function eventOf(log: Log, args: EventArguments): ModuleEvent {
+function toModuleEvent(log: Log, args: EventArguments): ModuleEvent {
   return {
     args: toValue(args) as ModuleEvent['args'],
     block: { number: log.blockNumber, time: log.timestamp, hash: log.blockHash },
@@ -199,7 +199,7 @@ function toValue(value: unknown): EventValue {
 function logsBeside({ companions }: MappingCode, logs: readonly Log[]): Pick<ModuleEvent, 'logs'> {
   if (companions.length === 0) return {}
   const byKey = Map.groupBy(companions, keyOfSource)
-  const ordered = logs.toSorted((a, b) => placeOf(a) - placeOf(b))
+  const ordered = logs.toSorted((a, b) => toPlace(a) - toPlace(b))
   return {
     logs: ordered.flatMap((log) =>
       nameLog(fitting(byKey.get(keyOfLog(log)) ?? [], log).at(-1), log),
@@ -212,7 +212,7 @@ function nameLog(companion: MappingCode['companions'][number] | undefined, log: 
   if (companion === undefined) return []
   try {
     const args = readArguments(companion, log)
-    return args === undefined ? [] : [{ ...eventOf(log, args), name: companion.event.name }]
+    return args === undefined ? [] : [{ ...toModuleEvent(log, args), name: companion.event.name }]
   } catch (error) {
     if (error instanceof DecodeError) return []
     throw error

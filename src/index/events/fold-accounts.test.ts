@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { DAY_SECONDS } from '#base/time.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { fromStored, sql } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -76,7 +76,7 @@ async function store(tx: Connection, facts: readonly EventFact[]): Promise<void>
 }
 
 function changeOf(connection: Connection) {
-  return { connection, chainId: 1, finalizedNumber: -1, prices: priceBookOf([]) }
+  return { connection, chainId: 1, finalizedNumber: -1, prices: openPriceBook([]) }
 }
 
 async function countOf(tx: Connection): Promise<number> {

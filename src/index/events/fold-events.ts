@@ -9,7 +9,7 @@ import { inKeys, typedValues } from '#db/typed-values.ts'
 import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
 import { readFinalTimes } from '../positions.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import { sumsOf, TOTAL } from './sums.ts'
+import { TOTAL, toSums } from './sums.ts'
 
 /** Datasets whose events are summed by account too. */
 const BY_ACCOUNT = new Set<string>(
@@ -30,7 +30,7 @@ export async function foldEvents(
   events: readonly FoldedEvent[],
   sign: Sign,
 ): Promise<void> {
-  await foldSums(connection, EVENT_BUCKETS, bucketsOf(dataset, events, sign))
+  await foldSums(connection, EVENT_BUCKETS, toBuckets(dataset, events, sign))
   if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, events, sign)
 }
 
@@ -48,22 +48,22 @@ const EVENT_BUCKETS: SumTable = {
   sums: SUMS,
 }
 
-function* bucketsOf(
+function* toBuckets(
   dataset: string,
   events: readonly FoldedEvent[],
   sign: Sign,
 ): Iterable<Addition> {
   for (const event of events) {
     const { token, chainId, timestamp } = event
-    const sums = additionsOf(event, sign)
+    const sums = toAdditions(event, sign)
     yield { key: [dataset, token, chainId, 'hour', startOfHour(timestamp)], sums }
     yield { key: [dataset, token, chainId, 'day', startOfDay(timestamp)], sums }
     yield { key: [dataset, token, chainId, 'total', TOTAL], sums }
   }
 }
 
-function additionsOf(event: FoldedEvent, sign: Sign): readonly bigint[] {
-  const { amount, usd, events, priced } = sumsOf(event)
+function toAdditions(event: FoldedEvent, sign: Sign): readonly bigint[] {
+  const { amount, usd, events, priced } = toSums(event)
   return [amount * sign, usd * sign, BigInt(events) * sign, BigInt(priced) * sign]
 }
 
@@ -88,7 +88,7 @@ async function foldAccounts(
   const additions = events.flatMap((event) =>
     event.account === null
       ? []
-      : [{ key: [dataset, event.account, event.token], sums: additionsOf(event, sign) }],
+      : [{ key: [dataset, event.account, event.token], sums: toAdditions(event, sign) }],
   )
   const keys = [...new Map(additions.map(({ key }) => [key.join('|'), key])).values()].sort()
   const accounts = [...new Set(keys.map(([, account = '']) => account))]
@@ -170,7 +170,7 @@ const EVENTS_MAX = 20_000
  * Values events of the chain, once for all: the blocks before them are stored. Null before a token's first price or above
  * the most; undefined where another chain moves the price and is not final up to the event.
  */
-export async function valuesOf(
+export async function readValues(
   { connection, chainId, prices: book }: Valuing,
   amounts: readonly DatedAmount[],
 ): Promise<readonly (MicroUsd | null | undefined)[]> {
@@ -251,7 +251,7 @@ async function valuePending(
   changes: ChangedValues,
 ): Promise<void> {
   if (events.length === 0) return
-  const values = await valuesOf(change, events.map(toListed))
+  const values = await readValues(change, events.map(toListed))
   const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
   await setValues(change.connection, valued)
   const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { placeOf } from '#base/chain.ts'
+import { toPlace } from '#base/chain.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
@@ -38,7 +38,7 @@ const fact = fc
 const facts = fc.uniqueArray(fact, {
   minLength: 60,
   maxLength: EVENTS_MAX,
-  selector: ({ log }) => [log.chainId, log.blockNumber, placeOf(log)].join(),
+  selector: ({ log }) => [log.chainId, log.blockNumber, toPlace(log)].join(),
 })
 
 type Filters = Partial<Omit<EventQuery, 'dataset' | 'limit' | 'chainIds' | 'after'>>
@@ -75,9 +75,9 @@ function wanted(all: readonly EventFact[], only: Filters): readonly string[] {
         other.timestamp - one.timestamp ||
         other.chainId - one.chainId ||
         other.blockNumber - one.blockNumber ||
-        placeOf(other) - placeOf(one),
+        toPlace(other) - toPlace(one),
     )
-    .map((log) => nameOf({ ...log, place: placeOf(log) }))
+    .map((log) => nameOf({ ...log, place: toPlace(log) }))
 }
 
 const nameOf = ({ chainId, blockNumber, place }: Omit<EventKey, 'timestamp'>) =>
@@ -110,7 +110,7 @@ onBoth('a list has every event that its filters ask for once, newest first', asy
         await connection.run(sql`delete from events`)
         const change = {
           ...{ connection, chainId: 1, finalizedNumber: 0 },
-          prices: priceBookOf([]),
+          prices: openPriceBook([]),
         }
         await storeEvents(change, DATASET, all)
       })
@@ -132,7 +132,7 @@ onBoth('the list of a token is read across any number of chains', async ({ engin
     storeEvents(
       {
         ...{ connection, chainId: 1, finalizedNumber: 0 },
-        prices: priceBookOf([]),
+        prices: openPriceBook([]),
       },
       DATASET,
       chainIds.map((chainId): EventFact => {

@@ -53,7 +53,7 @@ export async function listEvents(
   )
   const events = found.slice(0, query.limit).map(toListed)
   const last = events.at(-1)
-  const next = found.length > query.limit && last !== undefined ? keyOf(last) : null
+  const next = found.length > query.limit && last !== undefined ? toKey(last) : null
   return { events, next }
 }
 
@@ -84,7 +84,9 @@ function newest(query: EventQuery): Sql {
 /** A token may have few events, so lists per chain are merged. */
 function newestByChain(query: EventQuery): Sql {
   const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
-  const lists = chainIds.map((each) => sql`select * from (${newestOf(each, query)}) as of_chain`)
+  const lists = chainIds.map(
+    (each) => sql`select * from (${selectNewest(each, query)}) as of_chain`,
+  )
   const groups = chunks(lists, SELECTS_MAX).map(
     (group) => sql`select * from (${join(group, ' union all ')}) as of_chains`,
   )
@@ -97,7 +99,7 @@ function newestByChain(query: EventQuery): Sql {
 /** SQLite allows 500 selects per union, and flattens nested unions. */
 const SELECTS_MAX = 100
 
-function newestOf(chainId: number, query: EventQuery): Sql {
+function selectNewest(chainId: number, query: EventQuery): Sql {
   const { account, token, after } = query
   return sql`
     select ${LIST_COLUMNS} from events
@@ -130,7 +132,7 @@ function afterKeyOn(chainId: number, after: EventKey): Sql {
     < (${timestamp}, ${blockNumber}, ${place})`
 }
 
-function keyOf(event: ListedEvent): EventKey {
+function toKey(event: ListedEvent): EventKey {
   const { timestamp, chainId, blockNumber, place } = event
   return { timestamp, chainId, blockNumber, place }
 }

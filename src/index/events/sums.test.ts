@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { DAY_SECONDS } from '#base/time.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { storeEvents } from './event-dataset.ts'
@@ -54,7 +54,7 @@ onEach('a window is exact to the second: what a sum over all events gives', asyn
             connection,
             chainId: 1,
             finalizedNumber: 0,
-            prices: priceBookOf([]),
+            prices: openPriceBook([]),
           },
           dataset,
           facts,

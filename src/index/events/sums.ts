@@ -47,7 +47,7 @@ export function takeSums(sums: Sums, some: Sums): Sums {
 }
 
 /** What one event adds. */
-export function sumsOf({ amount, usd }: Pick<ListedEvent, 'amount' | 'usd'>): Sums {
+export function toSums({ amount, usd }: Pick<ListedEvent, 'amount' | 'usd'>): Sums {
   return { amount, usd: usd ?? 0n, events: 1, priced: usd === null ? 0 : 1 }
 }
 
@@ -117,7 +117,7 @@ export async function sumTotals(
   return found.map(toTokenSums)
 }
 
-export function totalOf(
+export function sumTotal(
   list: readonly TokenSums[],
   accept: (sums: TokenSums) => boolean = () => true,
 ): Sums {
@@ -125,11 +125,11 @@ export function totalOf(
 }
 
 /** How many events have no dollar value. */
-export function unpricedOf({ events, priced }: Pick<Sums, 'events' | 'priced'>): number {
+export function countUnpriced({ events, priced }: Pick<Sums, 'events' | 'priced'>): number {
   return events - priced
 }
 
-export function dollarsOf(sums: Sums): bigint | null {
+export function toDollars(sums: Sums): bigint | null {
   return sums.events > 0 && sums.priced === 0 ? null : sums.usd
 }
 

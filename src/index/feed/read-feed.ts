@@ -172,7 +172,7 @@ export async function readPage(
 
 function isChange(cursor: FeedCursor, row: Row): boolean {
   if (column.integer(row, 'sequence') !== cursor.sequence) return false
-  return cursor.hash === '' || cursor.hash === hashOf(row)
+  return cursor.hash === '' || cursor.hash === hashChange(row)
 }
 
 const COLUMNS = sql`sequence, op, dataset, final, written_unix, ${LIST_COLUMNS}`
@@ -258,10 +258,10 @@ function toItem(epoch: string, row: Row): FeedItem {
 }
 
 function cursorAt(epoch: string, row: Row): FeedCursor {
-  return { epoch, sequence: column.integer(row, 'sequence'), hash: hashOf(row) }
+  return { epoch, sequence: column.integer(row, 'sequence'), hash: hashChange(row) }
 }
 
-function hashOf(row: Row): string {
+function hashChange(row: Row): string {
   const { chainId, blockNumber, place, txHash, token, amount, detail, usd } = toListed(row)
   const facts = [row.op, row.dataset, chainId, blockNumber, place, txHash, token, detail]
   const text = [...facts, amount, usd, column.integer(row, 'written_unix')].join(' ')

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { allEnded } from '#base/async.ts'
-import { placeOf } from '#base/chain.ts'
+import { toPlace } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
@@ -293,7 +293,7 @@ export class Changes {
   ): void {
     for (const [index, { log, kind, token, account, amount, detail }] of facts.entries()) {
       const { chainId, blockNumber, txHash, timestamp } = log
-      const at = { chainId, blockNumber, place: placeOf(log), txHash, timestamp }
+      const at = { chainId, blockNumber, place: toPlace(log), txHash, timestamp }
       const usd = values[index] ?? null
       this.#note(this.added, { dataset, ...at, kind, token, account, amount, detail, usd })
     }
@@ -311,11 +311,11 @@ export class Changes {
   price(
     facts: readonly {
       readonly symbol: string
-      readonly log: Omit<EventPlace, 'place'> & Parameters<typeof placeOf>[0]
+      readonly log: Omit<EventPlace, 'place'> & Parameters<typeof toPlace>[0]
     }[],
   ): void {
     for (const { symbol, log } of facts)
-      setNewest(this.priced, symbol, { ...log, place: placeOf(log) })
+      setNewest(this.priced, symbol, { ...log, place: toPlace(log) })
   }
 
   #note(list: FeedEvent[], event: FeedEvent): void {

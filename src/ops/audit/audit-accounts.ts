@@ -31,18 +31,18 @@ export async function auditAccounts(
   const found = await auditOnce(ctx, note)
   if (found.length === 0) return []
   await pause()
-  const before = new Set(found.map(nameOf))
+  const before = new Set(found.map(nameDifference))
   const again = await auditOnce(ctx, () => undefined)
   return again
-    .filter((each) => before.has(nameOf(each)))
-    .map((each) => `${nameOf(each)}: ${each.detail}`)
+    .filter((each) => before.has(nameDifference(each)))
+    .map((each) => `${nameDifference(each)}: ${each.detail}`)
 }
 
 interface Found extends LedgerDifference {
   readonly check: string
 }
 
-function nameOf({ check, subject }: Found): string {
+function nameDifference({ check, subject }: Found): string {
   return `${check}: ${subject}`
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unixNow } from '#base/time.ts'
 import { allDatasets, registerMigrations } from '#data/datasets.ts'
-import { priceBookOf } from '#data/prices/price-book.ts'
+import { openPriceBook } from '#data/prices/price-book.ts'
 import { impossibleBurns, missingBurns } from '#data/stats/impossible-burns.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
@@ -12,7 +12,12 @@ import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { compareRegisters } from '#index/compare-registers.ts'
 import { Leader } from '#index/leader.ts'
 import { type RebuildProgress, rebuildIndex } from '#index/rebuild.ts'
-import { type ChainStatus, conditionOf, type IndexStatus, readIndexStatus } from '#index/status.ts'
+import {
+  type ChainStatus,
+  type IndexStatus,
+  judgeCondition,
+  readIndexStatus,
+} from '#index/status.ts'
 import { type AuditDeps, proveBalances } from './prove-balances.ts'
 
 /** The first difference, or the chain with a reorg that the index has not followed yet. */
@@ -31,7 +36,7 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     if (status === undefined)
       return { difference: 'this ecosystem file has no register yet: run "sexton build" first' }
     const nowUnix = unixNow(deps.clock)
-    const syncing = status.chains.find((each) => conditionOf(each, nowUnix) === 'syncing')
+    const syncing = status.chains.find((each) => judgeCondition(each, nowUnix) === 'syncing')
     if (syncing !== undefined)
       return {
         difference: `${syncing.chain.name} is still being read; audit again once /readyz reports it live`,
@@ -75,7 +80,7 @@ async function compareWithRebuilt(
     const leader = new Leader({ engine, name: 'index' })
     await leader.take()
     const { ecosystem, clock, sourceOf } = deps
-    const [datasets, prices] = [allDatasets(ecosystem), priceBookOf(ecosystem.tokens)]
+    const [datasets, prices] = [allDatasets(ecosystem), openPriceBook(ecosystem.tokens)]
     const onProgress = ({ chain, done, total }: RebuildProgress) =>
       deps.onProgress({ task: `reading ${chain}`, done, total })
     const building = { engine, clock, leader, datasets, prices, sourceOf, onProgress }

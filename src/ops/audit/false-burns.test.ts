@@ -8,7 +8,7 @@ import { addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { ChainIndex } from '#index/chain-index.ts'
-import { sumTotals, totalOf } from '#index/events/sums.ts'
+import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -91,7 +91,7 @@ async function withBurns(
 }
 
 const burnedIn = (register: Engine) =>
-  register.snapshot(async (reads) => totalOf(await sumTotals(reads, BURNS)).amount)
+  register.snapshot(async (reads) => sumTotal(await sumTotals(reads, BURNS)).amount)
 
 both('on Transfer only transfers to zero or a burn address are burns', ({ engine }) =>
   withBurns(engine, [transfers], async ({ register }) => {

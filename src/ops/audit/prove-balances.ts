@@ -3,7 +3,7 @@ import type { Clock } from '#base/time.ts'
 import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { circulatingOf, readTotalSupply, totalSupplyOf } from '#data/holders/queries.ts'
+import { readTotalSupply, sumCirculating, sumTotalSupply } from '#data/holders/queries.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import { type StoreState, streamTable } from '#db/stream-table.ts'
@@ -61,13 +61,13 @@ async function proveSupply(
 ): Promise<string | undefined> {
   const { token, chain, contract } = place
   const supply = await readTotalSupply(stored, token.symbol, chain.chain.id)
-  const total = totalSupplyOf(supply)
+  const total = sumTotalSupply(supply)
   const source = deps.sourceOf(chain.chain)
   const { blockNumber } = chain
   const onChain = await askSupply(source, contract, { stored: total, blockNumber })
   if (onChain !== total)
     return describe(place, { contract, holder: ZERO_ADDRESS, onChain, stored: total })
-  if (circulatingOf(supply) < 0n)
+  if (sumCirculating(supply) < 0n)
     return `${token.symbol} on ${chain.chain.name}: circulating supply is negative`
   return undefined
 }
@@ -84,7 +84,7 @@ async function proveHolders(
   const total = count === undefined ? 0 : column.integer(count, 'holders')
   const task = `asking for ${token.symbol} on ${chain.chain.name}`
   let done = 0
-  for await (const part of pagesOf(stored, place)) {
+  for await (const part of readPages(stored, place)) {
     const differences = await Promise.all(part.map((row) => proveHolder(deps, place, row)))
     const first = differences.find((each) => each !== undefined)
     if (first !== undefined) return describe(place, first)
@@ -97,7 +97,7 @@ async function proveHolders(
   return undefined
 }
 
-async function* pagesOf(
+async function* readPages(
   stored: StoreState,
   { token, chain }: Place,
 ): AsyncIterable<readonly Row[]> {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { countOf } from '#base/text.ts'
+import { countNoun } from '#base/text.ts'
 import type { CommandContext, ExitCode } from '#main/command-context.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
@@ -48,7 +48,9 @@ async function runAudit(context: CommandContext): Promise<ExitCode> {
   progress.finish()
   for (const difference of differences) show(`WRONG  ${difference}`)
   show(
-    differences.length === 0 ? 'Nothing differs.' : `${countOf(differences.length, 'difference')}.`,
+    differences.length === 0
+      ? 'Nothing differs.'
+      : `${countNoun(differences.length, 'difference')}.`,
   )
   return differences.length === 0 ? 0 : 1
 }

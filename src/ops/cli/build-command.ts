@@ -7,7 +7,7 @@ import { howFar } from '#main/run-service.ts'
 import { untilIndexed } from '#main/start.ts'
 import { openContext } from '#main/stores.ts'
 import { untilStopped } from '#main/until-stopped.ts'
-import { barOf } from '#ops/health/index-progress.ts'
+import { toBar } from '#ops/health/index-progress.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
 const EXAMPLES = `
@@ -39,7 +39,7 @@ async function runBuild(command: CommandContext): Promise<ExitCode> {
   const work = { config: { dataFolder, database, log }, file: ecosystem.file }
   const index = startIndexThread(work, (news) => {
     if ('leads' in news) return
-    const { task, done, total, detail } = barOf(news)
+    const { task, done, total, detail } = toBar(news)
     progress.update(task, done, total, detail)
   })
   const build = async (): Promise<ExitCode> => {

@@ -41,7 +41,7 @@ export function checkCommand(process: NodeJS.Process): Command {
 }
 
 async function showListing(context: CommandContext): Promise<ExitCode> {
-  const [{ listingOf }, { settlingSettingOf }, ecosystem] = await Promise.all([
+  const [{ toListing }, { readSettlingSetting }, ecosystem] = await Promise.all([
     import('#payments/x402/offer.ts'),
     import('#payments/x402/settling.ts'),
     chosenEcosystem(context.config),
@@ -50,11 +50,11 @@ async function showListing(context: CommandContext): Promise<ExitCode> {
     context.show('not listed: the ecosystem file has no "payment"')
     return 1
   }
-  if (settlingSettingOf({ ...context, ecosystem })?.kind !== 'facilitator') {
+  if (readSettlingSetting({ ...context, ecosystem })?.kind !== 'facilitator') {
     context.show('not listed: payments are not settled by a facilitator')
     return 1
   }
-  const listing = listingOf({ ...context, ecosystem })
+  const listing = toListing({ ...context, ecosystem })
   context.process.stdout.write(`${JSON.stringify(listing, null, 2)}\n`)
   return 0
 }

@@ -71,13 +71,13 @@ async function runInit(process: NodeJS.Process, address: string, options: Option
       stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
     for (const remark of draft.remarks) stdout.write(`${remark}\n`)
     const named = options.output === undefined ? '' : ` --ecosystem ${path}`
-    stdout.write(`\nWrote ${path}. Read it, then run: ${startCommandOf(process.env)}${named}\n`)
+    stdout.write(`\nWrote ${path}. Read it, then run: ${describeStart(process.env)}${named}\n`)
   } finally {
     progress.finish()
   }
 }
 
-function startCommandOf({ npm_command: npm }: NodeJS.ProcessEnv): string {
+function describeStart({ npm_command: npm }: NodeJS.ProcessEnv): string {
   if (npm === 'exec') return 'npx sexton start'
   return npm === 'run' || npm === 'run-script' ? 'npm run sexton -- start' : 'sexton start'
 }

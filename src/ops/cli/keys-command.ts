@@ -4,7 +4,7 @@ import { noteRevokedKeys } from '#accounts/keys/revoked-keys.ts'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
 import { PUBLIC_ID } from '#base/caller.ts'
 import { formatDecimal } from '#base/money.ts'
-import { countOf } from '#base/text.ts'
+import { countNoun } from '#base/text.ts'
 import { toIso, unixNow } from '#base/time.ts'
 import { ConfigError } from '#config.ts'
 import type { Connection, Engine } from '#db/engine.ts'
@@ -61,7 +61,7 @@ function runList(context: Context, report: Report, owner?: Address): Promise<voi
   return onAccounts(context.config, async (accounts) => {
     const keys = await listAllKeys(accounts, owner)
     for (const key of keys) report.say(inWords(key))
-    report.say(countOf(keys.length, 'key'))
+    report.say(countNoun(keys.length, 'key'))
     report.done({ keys })
   })
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter } from '#accounts/metering/meter/meter.ts'
 import { systemClock } from '#base/time.ts'
 import { readConfig } from '#config.ts'
 import type { Context } from '#context.ts'
@@ -59,7 +59,7 @@ describe('the metrics of a service', () => {
 
   it('count the durable commits of the meter, and the calls that wait for one', async () => {
     assert.equal(await value('sexton_meter_commit_seconds_count'), 0)
-    await meterOf(ctx).admit({
+    await getMeter(ctx).admit({
       kind: 'anonymous',
       identity: 'ip:a',
       bucket: 'a',

@@ -3,14 +3,14 @@ import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { answersOf } from '#data/data-route.ts'
+import { getAnswerCache } from '#data/data-route.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
 import { readJobStates } from '#index/run-jobs.ts'
 import { type ChainStatus, readStalls } from '#index/status.ts'
 import { readUnproven } from '#payments/prepayments/deposits.ts'
 import { oldestOpen } from '#payments/x402/payment.ts'
-import { outcomesOf } from '#payments/x402/settle-payment.ts'
-import { gasOfDay, type Settling, settlingSettingOf } from '#payments/x402/settling.ts'
+import { getOutcomes } from '#payments/x402/settle-payment.ts'
+import { gasOfDay, readSettlingSetting, type Settling } from '#payments/x402/settling.ts'
 import type { ProcessWork } from './read-readiness.ts'
 
 interface ProcessGauges extends ProcessWork {
@@ -21,7 +21,7 @@ interface ProcessGauges extends ProcessWork {
 }
 
 /** The gauges of a process that serves the API. Pools come first, before the scrape takes connections. */
-export function gaugesOf(ctx: Context, own: ProcessGauges): readonly GaugeReading[] {
+export function listGauges(ctx: Context, own: ProcessGauges): readonly GaugeReading[] {
   return [
     poolGauge(ctx),
     ...processGauges(own),
@@ -148,7 +148,7 @@ function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
 function registerGauges(ctx: Context): readonly GaugeReading[] {
   const { clock, ecosystem, register } = ctx
   const ofChains = async (read: (status: ChainStatus) => number) => {
-    const state = await answersOf(ctx).state()
+    const state = await getAnswerCache(ctx).state()
     return byName(state?.status.chains ?? [], (each) => [each.chain.name, read(each)])
   }
   const lagOf = ({ blockTimeUnix }: ChainStatus) => unixNow(clock) - blockTimeUnix
@@ -206,7 +206,7 @@ function settlingGauges(ctx: Context, settling: Settling | undefined): readonly 
   ) => gauge(`x402_${name}`, help, async () => (settling === undefined ? {} : read(settling)))
   return [
     ofSettling('payments', 'Payments since the start, by outcome', async () => ({
-      ...outcomesOf(ctx),
+      ...getOutcomes(ctx),
     })),
     ofSettling('open_seconds', 'Age of the oldest unfinished payment', async () => {
       const nowUnix = unixNow(ctx.clock)
@@ -217,7 +217,7 @@ function settlingGauges(ctx: Context, settling: Settling | undefined): readonly 
       'gas_gwei',
       'Gas of the UTC day: what its transactions may cost at most, and the budget',
       async () => {
-        const setting = settlingSettingOf(ctx)
+        const setting = readSettlingSetting(ctx)
         if (setting?.kind !== 'wallet') return {}
         const used = await gasOfDay({ run: ctx.accounts.read }, startOfDay(unixNow(ctx.clock)))
         return { used: Number(used), ceiling: setting.gasPerDayGwei }

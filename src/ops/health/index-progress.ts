@@ -89,7 +89,7 @@ export function makeChainReport(deps: ChainReportDeps): ChainReport {
   }
 }
 
-export function barOf(progress: IndexProgress) {
+export function toBar(progress: IndexProgress) {
   const { history, blockNumber, headNumber, logs, endpoints } = progress
   const inUse =
     endpoints.find((each) => each.inFlight > 0) ?? endpoints.find((each) => each.preferred)

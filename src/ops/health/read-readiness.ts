@@ -2,7 +2,7 @@ import type { Readiness } from '#api/health-routes.ts'
 import { allEnded } from '#base/async.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { answersOf } from '#data/data-route.ts'
+import { getAnswerCache } from '#data/data-route.ts'
 import { areHoldersKnown, nameUnknown } from '#data/meta.ts'
 import { latestPrice } from '#data/prices/price-book.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#data/stats/impossible-burns.ts'
@@ -12,14 +12,14 @@ import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '
 import { type Job, type JobRuns, type JobState, readJobStates } from '#index/run-jobs.ts'
 import {
   type ChainStatus,
-  conditionOf,
   type IndexStatus,
   isUnusable,
+  judgeCondition,
   readStalls,
   type Stalls,
 } from '#index/status.ts'
 import { readUnproven } from '#payments/prepayments/deposits.ts'
-import { barOf, type IndexProgress } from './index-progress.ts'
+import { type IndexProgress, toBar } from './index-progress.ts'
 import { stateOfRegister } from './store-state.ts'
 
 /** What this process does as a leader. */
@@ -69,7 +69,7 @@ interface Seen extends Findings {
 
 export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Readiness> {
   const { ecosystem, register } = ctx
-  const state = await answersOf(ctx)
+  const state = await getAnswerCache(ctx)
     .state()
     .catch(() => undefined)
   const index = state?.status
@@ -114,7 +114,7 @@ async function describeDeposits({ ecosystem, accounts }: Context): Promise<Parts
 
 function describePace({ indexing }: ProcessWork): Parts {
   const reading = indexing().filter(({ history }) => history !== null)
-  return reading.map((each) => [`pace ${each.chain}`, barOf(each).detail])
+  return reading.map((each) => [`pace ${each.chain}`, toBar(each).detail])
 }
 
 function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
@@ -205,7 +205,7 @@ async function readFindings(
   index: IndexStatus | undefined,
 ): Promise<Findings> {
   const isRead = ({ chains }: IndexStatus) =>
-    chains.every((each) => conditionOf(each, unixNow(clock)) !== 'syncing')
+    chains.every((each) => judgeCondition(each, unixNow(clock)) !== 'syncing')
   const known =
     index !== undefined && isRead(index)
       ? ecosystem.tokens.filter((token) => areHoldersKnown(index, token))
@@ -218,5 +218,5 @@ async function readFindings(
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
   const { blockNumber, headNumber } = status
-  return `${conditionOf(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
+  return `${judgeCondition(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
 }

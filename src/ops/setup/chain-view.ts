@@ -4,7 +4,7 @@ import type { Address } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
-import { secretsOf, withoutSecrets } from '#chain/endpoints/endpoint.ts'
+import { listSecrets, withoutSecrets } from '#chain/endpoints/endpoint.ts'
 import { openPost } from '#chain/endpoints/http-post.ts'
 import { readAnswer } from '#chain/endpoints/json-rpc.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
@@ -41,7 +41,7 @@ export async function openChains(
     try {
       nodes.push({ id: Number(await node.ask('eth_chainId')), node })
     } catch (error) {
-      problems.push(`--rpc ${node.host}: no answer to eth_chainId (${messageOf(error)})`)
+      problems.push(`--rpc ${node.host}: no answer to eth_chainId (${describeError(error)})`)
     }
   }
   if (problems.length > 0)
@@ -75,7 +75,7 @@ export function ask(
 const LINE_MAX = 500
 
 /** Words of a node must not steer a terminal or pass for a line of ours. */
-export function messageOf(error: unknown): string {
+export function describeError(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, LINE_MAX)
 }
@@ -98,7 +98,7 @@ const WAIT_MAX_MS = 60_000
 
 export function openNode(url: string): Node {
   const post = openPost(url)
-  const secrets = secretsOf(url)
+  const secrets = listSecrets(url)
   const ask = async (method: string, params: readonly unknown[], waits: readonly number[]) => {
     const [waitMs, ...later] = waits
     try {

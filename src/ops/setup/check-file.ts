@@ -14,7 +14,7 @@ import { ProofError } from '#index/call-view.ts'
 import { proveEcosystem, proveStartBlocks } from '#index/prove-ecosystem.ts'
 import { readSupply } from '#index/token-contract.ts'
 import { proveWaysToPay } from '#payments/x402/paying-ways.ts'
-import { messageOf, openNode } from './chain-view.ts'
+import { describeError, openNode } from './chain-view.ts'
 import { joinOutcomes, judgeMappings, type Outcome } from './check-mappings.ts'
 
 interface CheckDeps {
@@ -37,7 +37,7 @@ export async function checkFile(
   const endpoints = await checkEndpoints(ecosystem.chains, clock)
   const useless = endpoints.filter(({ isUsable }) => !isUsable)
   const dead = ecosystem.chains.filter(({ rpcUrls }, index) =>
-    rpcUrls.every((_, place) => useless.some(({ field }) => field === fieldOf(index, place))),
+    rpcUrls.every((_, place) => useless.some(({ field }) => field === nameField(index, place))),
   )
   if (dead.length > 0) {
     const names = dead.map(({ name }) => name).join(', ')
@@ -97,7 +97,7 @@ async function judgePayments(clock: Clock, { payment }: Ecosystem): Promise<Part
     const messages = await proveWaysToPay(payment, clock)
     return { warnings: messages.map((message) => ({ field: 'payment.asset', message })) }
   } catch (error) {
-    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${messageOf(error)}`] }
+    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${describeError(error)}`] }
   }
 }
 
@@ -138,8 +138,8 @@ async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token:
       const filter = { addresses: [token], topics: [[TRANSFER_TOPIC]] }
       const logs = await source.logsInRange(filter, from + 1, to)
       const bySupply = after - before
-      const minted = sumOf(logs.filter(({ topics }) => BigInt(topics[1] ?? 1) === 0n))
-      const burned = sumOf(logs.filter(({ topics }) => BigInt(topics[2] ?? 1) === 0n))
+      const minted = sumAmounts(logs.filter(({ topics }) => BigInt(topics[1] ?? 1) === 0n))
+      const burned = sumAmounts(logs.filter(({ topics }) => BigInt(topics[2] ?? 1) === 0n))
       // Some contracts, such as WETH9, keep in totalSupply() what the zero address was sent.
       const byTransfers = bySupply === minted ? minted : minted - burned
       return { from: from + 1, to, bySupply, byTransfers }
@@ -151,7 +151,7 @@ async function changeOfSupply(source: ChainSource, { startBlock }: Chain, token:
   throw failure ?? new Error('no span of blocks was tried')
 }
 
-function sumOf(logs: readonly SourceLog[]): bigint {
+function sumAmounts(logs: readonly SourceLog[]): bigint {
   return logs.reduce((sum, { data }) => sum + BigInt(data === '0x' ? 0 : data.slice(0, 66)), 0n)
 }
 
@@ -169,14 +169,14 @@ export async function checkEndpoints(
     chains.flatMap((chain, index) =>
       chain.rpcUrls.map(async (url, place) => {
         const problem = await judgeEndpoint(chain, url, clock)
-        return problem === undefined ? [] : [{ field: fieldOf(index, place), ...problem }]
+        return problem === undefined ? [] : [{ field: nameField(index, place), ...problem }]
       }),
     ),
   )
   return judged.flat()
 }
 
-function fieldOf(chain: number, place: number): string {
+function nameField(chain: number, place: number): string {
   return `chains[${chain}].rpcUrls[${place}]`
 }
 
@@ -212,6 +212,6 @@ async function judgeEndpoint(
       )
     return undefined
   } catch (error) {
-    return useless(`does not answer (${messageOf(error)}); check the URL, or start the node`)
+    return useless(`does not answer (${describeError(error)}); check the URL, or start the node`)
   }
 }

@@ -1,17 +1,17 @@
 import { type Address, type Hash, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import { formatDecimal } from '#base/money.ts'
-import { countOf } from '#base/text.ts'
+import { countNoun } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
-import { type EventReading, type EventSource, indexedOf } from '#ecosystem/event-source.ts'
+import { countIndexed, type EventReading, type EventSource } from '#ecosystem/event-source.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { fitting, keyOfSource, makeEventReader } from '#index/decode-event.ts'
 import { makeRowReader } from '#index/events/event-dataset.ts'
 import { findContract } from '#index/found-contracts.ts'
-import { type Mapping, mappingsOf } from '#index/mappings.ts'
+import { listMappings, type Mapping } from '#index/mappings.ts'
 import { type Scan, scanBack } from './list-events.ts'
 
 /** What a check found. */
@@ -42,7 +42,7 @@ export async function judgeMappings(
   ecosystem: Ecosystem,
   sourceOf: (chain: Chain) => ChainSource,
 ): Promise<Outcome> {
-  const mappings = mappingsOf(ecosystem)
+  const mappings = listMappings(ecosystem)
   const judge = async (mapping: Mapping): Promise<Partial<Outcome>> => {
     const { name, source } = mapping
     const chain = sourceOf(source.chain)
@@ -107,11 +107,11 @@ interface Sample {
 function judgeLogs(ecosystem: Ecosystem, mapping: Mapping, sample: Sample): Partial<Outcome> {
   const { name, source } = mapping
   const { logs, reads, blocks } = sample
-  const indexed = indexedOf(source.event)
+  const indexed = countIndexed(source.event)
   const unfit = logs.filter(({ topics }) => topics.length - 1 !== indexed)
-  const last = countOf(logs.length, 'log')
+  const last = countNoun(logs.length, 'log')
   if (unfit[0] !== undefined) {
-    const found = countOf(unfit[0].topics.length - 1, 'indexed argument')
+    const found = countNoun(unfit[0].topics.length - 1, 'indexed argument')
     const message = `${unfit.length} of the last ${last} have ${found}, the event has ${indexed}; write "indexed" as the contract does`
     return { errors: [{ field: `${name}.event`, message }] }
   }

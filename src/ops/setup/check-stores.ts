@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { countOf } from '#base/text.ts'
+import { countNoun } from '#base/text.ts'
 import type { Config } from '#config.ts'
 import { registerName } from '#data/datasets.ts'
 import { StoreError } from '#db/engine.ts'
@@ -54,7 +54,7 @@ export async function checkRegister(
   if (isThere && built.some((row) => row.name === name)) return undefined
   const [last] = built
   const took =
-    last && countOf(Math.max(1, Math.round(column.integer(last, 'seconds') / 60)), 'minute')
+    last && countNoun(Math.max(1, Math.round(column.integer(last, 'seconds') / 60)), 'minute')
   const known = took === undefined ? '' : `; the last one took ${took}`
   return `no register is built from this file: run "sexton build" while the service runs, then restart it${known}. A start without it answers \`syncing\` until all is read`
 }

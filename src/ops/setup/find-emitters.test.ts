@@ -6,7 +6,7 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import { sql } from '#db/sql.ts'
 import { accounts } from '#devnet/addresses.ts'
-import { mappingsOf } from '#index/mappings.ts'
+import { listMappings } from '#index/mappings.ts'
 import { findEmitters } from '#ops/setup/check-mappings.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import { oneTokenEcosystemAt, startIndexer } from '#test/indexed-ecosystem.ts'
@@ -58,7 +58,7 @@ test('payouts of contracts made by a factory are indexed from proven blocks, and
     )
     assert.equal(Number(found[0]?.events), 4)
     // Another process has an ecosystem of its own, in which no contract is found yet.
-    const [mapping] = mappingsOf(read())
+    const [mapping] = listMappings(read())
     assert.ok(mapping !== undefined)
     const source = openRpcSource({ chainId: 8453, urls: [base.rpcUrl] })
     const head = await source.header('latest')

@@ -65,7 +65,7 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
   if (secondary !== undefined && second.length === 0)
     throw new SetupError(`--secondary: no contract at ${showAddress(secondary)} on ${known}`)
   const answers = await deps.askOperator({
-    serviceName: serviceNameOf(first),
+    serviceName: proposeServiceName(first),
     publicBaseUrl: `http://localhost:${request.port}`,
     payTo: undefined,
     today: new Date(deps.clock()).toISOString().slice(0, 10),
@@ -140,7 +140,7 @@ async function inspectAll(
 }
 
 /** Derives the service's name from the token's; signed messages allow printable ASCII only. */
-function serviceNameOf({ token }: Findings): string {
+function proposeServiceName({ token }: Findings): string {
   const name = token.name.replace(/[^\x20-\x7e]/g, '').trim()
   return `${name || token.symbol} API`.slice(0, 64)
 }

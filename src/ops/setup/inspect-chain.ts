@@ -5,7 +5,7 @@ import { findDomain, type TokenDomain } from '#index/prove-ecosystem.ts'
 import {
   ask,
   type ChainView,
-  messageOf,
+  describeError,
   readToken,
   SetupError,
   type TokenFacts,
@@ -13,12 +13,12 @@ import {
 import { type Emitted, listEvents } from './list-events.ts'
 import {
   type Around,
-  depthOf,
   type Floor,
   findPools,
-  floorOf,
+  measureDepth,
   type Pool,
   priceQuote,
+  proposeFloor,
   type QuotePrice,
 } from './price-token.ts'
 
@@ -95,13 +95,18 @@ async function choosePool(
       const quotes = first === undefined ? [] : await priceQuote(view, first.quote, around)
       const [own] = quotes
       if (own === undefined) return []
-      return same.map((pool) => ({ pool, quotes, quoteUsd: own.usd, usd: depthOf(pool) * own.usd }))
+      return same.map((pool) => ({
+        pool,
+        quotes,
+        quoteUsd: own.usd,
+        usd: measureDepth(pool) * own.usd,
+      }))
     }),
   )
   const [best] = valued.flat().sort((a, b) => b.usd - a.usd)
   if (best === undefined) return { pool: undefined, quotes: [] }
   const { pool, usd, quotes, quoteUsd } = best
-  return { pool: { pool, usd, floor: floorOf(pool, quoteUsd) }, quotes }
+  return { pool: { pool, usd, floor: proposeFloor(pool, quoteUsd) }, quotes }
 }
 
 async function describeChain(
@@ -168,7 +173,7 @@ async function chooseProofs({ source, headNumber }: ChainView) {
   } catch (error) {
     return {
       value: 'deposits' as const,
-      note: `the node cannot prove whole blocks (${messageOf(error)})`,
+      note: `the node cannot prove whole blocks (${describeError(error)})`,
     }
   }
 }
@@ -192,7 +197,7 @@ async function findFirstBlock(
   } catch (error) {
     return {
       block: 0,
-      evidence: `unknown: the node has no old state (${messageOf(error)}); the block of the token's creation is faster to index`,
+      evidence: `unknown: the node has no old state (${describeError(error)}); the block of the token's creation is faster to index`,
     }
   }
 }

@@ -1,6 +1,6 @@
 import { from, getSelector } from 'ox/AbiEvent'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
-import { countOf } from '#base/text.ts'
+import { countNoun } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
@@ -47,7 +47,7 @@ export async function listEvents(
     const where = `${showAddress(address)} on ${view.name}, ${blocks}`
     const counts = Object.entries(countTopics(byContract.get(address) ?? []))
     if (counts.length === 0) return [`${where}: no event`]
-    return counts.map(([event, count]) => `${where}: ${event} ${countOf(count, 'time')}`)
+    return counts.map(([event, count]) => `${where}: ${event} ${countNoun(count, 'time')}`)
   })
   const hasBurns = burnEvents.length > 0 || own.some(isBurn)
   return { lines, burnEvents, withoutBurns: hasBurns ? undefined : blocks }

@@ -55,7 +55,7 @@ export interface Floor {
 const POOL_USD_MIN = 1_000
 
 /** A tenth of what an event shows in the pool, in one significant digit. */
-export function floorOf(
+export function proposeFloor(
   { newest, quote }: Pick<Pool, 'newest' | 'quote'>,
   quoteUsd: number,
 ): Floor {
@@ -100,14 +100,14 @@ async function readPool(
   const [first, second] = sides.map((each) => String(each).toLowerCase())
   if (first !== token && second !== token) return undefined
   const other = parseAddress((first === token ? second : first) ?? '')
-  const kind = await kindOf(view, address)
+  const kind = await findKind(view, address)
   const quote = other && (await readToken(view, other))
   if (kind === undefined || quote === undefined) return undefined
   const quoteHeld = await askContract(view.source, quote.address, address, view.headNumber)
   return { kind, address, quote, quoteHeld }
 }
 
-async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] | undefined> {
+async function findKind(view: ChainView, address: Address): Promise<Pool['kind'] | undefined> {
   const reserves = 'getReserves() view returns (uint112, uint112, uint32)'
   if ((await ask(view, address, reserves)) !== undefined) return 'uniswap-v2'
   const slot0 = 'slot0() view returns (uint160, int24, uint16, uint16, uint16, uint8, bool)'
@@ -115,7 +115,7 @@ async function kindOf(view: ChainView, address: Address): Promise<Pool['kind'] |
 }
 
 /** The quote's amount, in whole tokens. */
-export function depthOf({ quote, quoteHeld }: Pool): number {
+export function measureDepth({ quote, quoteHeld }: Pool): number {
   return Number(quoteHeld) / 10 ** quote.decimals
 }
 
@@ -180,13 +180,13 @@ async function poolPrice(
 ): Promise<readonly QuotePrice[]> {
   const pools = await findPools(view, token, around)
   const stable = pools.filter(({ quote }) => STABLE.test(quote.symbol))
-  const [deepest] = stable.sort((a, b) => depthOf(b) - depthOf(a))
+  const [deepest] = stable.sort((a, b) => measureDepth(b) - measureDepth(a))
   const price = deepest?.newest.reading.price ?? null
   if (deepest === undefined || price === null) return []
   const { kind, quote } = deepest
-  const floor = floorOf(deepest, 1)
+  const floor = proposeFloor(deepest, 1)
   const address = showAddress(deepest.address)
-  const held = `its deepest pool: about ${Math.round(depthOf(deepest))} USD of ${quote.symbol} in it`
+  const held = `its deepest pool: about ${Math.round(measureDepth(deepest))} USD of ${quote.symbol} in it`
   const stablecoin = priceStable(view, quote)
   const own = {
     token,

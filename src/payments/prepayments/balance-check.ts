@@ -9,7 +9,7 @@ import { column, sql } from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { askContract } from '#index/token-contract.ts'
 import { type DepositScan, isComplete, readScan, toTopic } from './deposits.ts'
-import { paymentSourceOf } from './scan-deposits.ts'
+import { getPaymentSource } from './scan-deposits.ts'
 
 /** Checks that the balance of `payTo` before the first block, plus deposits, minus sent, is its balance where the scan stands. */
 export function balanceCheck(ctx: Context, note: (line: string) => void): Check {
@@ -46,7 +46,7 @@ async function compareBalance(
   },
 ): Promise<LedgerDifference[]> {
   const { ctx, payment, scan, note } = input
-  const source = paymentSourceOf(ctx)
+  const source = getPaymentSource(ctx)
   const before = await readHeld(source, payment, payment.chain.startBlock - 1)
   const sent = await sumSent(source, payment, scan.number)
   const held = await readHeld(source, payment, scan.number)

@@ -4,7 +4,7 @@ import type { Address, Hash } from '#base/address.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { codecOf, column, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
 
 export type Reads = Pick<Connection, 'run'>
@@ -14,7 +14,7 @@ const TRUSTS = ['none', 'payer', 'owner'] as const
 
 export type Trust = (typeof TRUSTS)[number]
 
-const claims = codecOf({
+const claims = defineCodec({
   id: column.text,
   publicId: column.text,
   txHash: column.hex,
@@ -172,7 +172,7 @@ export async function readProvenPayers(
   return proven
 }
 
-export async function claimsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
+export async function listClaims(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
     select ${claims.columns} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)

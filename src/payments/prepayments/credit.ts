@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lockSuccessor, publicIdsOf } from '#accounts/keys/key-store.ts'
+import { listPublicIds, lockSuccessor } from '#accounts/keys/key-store.ts'
 import {
   chainInAccount,
   isPrepaid,
@@ -14,10 +14,10 @@ import type { Address, Hash } from '#base/address.ts'
 import type { Deposit } from '#base/deposit.ts'
 import { lesser, type MicroUsd } from '#base/money.ts'
 import type { Connection } from '#db/engine.ts'
-import { codecOf, column, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
 import type { Reads } from './claim.ts'
 
-const credits = codecOf({
+const credits = defineCodec({
   id: column.text,
   account: column.text,
   owner: column.hex,
@@ -137,7 +137,7 @@ export async function reverseCredit(
   if (reversed.length === 0) return false
   const receivable = receivableAccount(credit.owner)
   const chainIn = chainInAccount(credit.chainId)
-  const accounts = await accountsOf(connection, credit)
+  const accounts = await listAccounts(connection, credit)
   const locked = await lockBalances(connection, [chainIn, receivable, ...accounts])
   let owed = credit.microUsd
   const postings = [{ account: chainIn, microUsd: credit.microUsd }]
@@ -162,8 +162,8 @@ function reversalId(creditId: string): string {
   return `reversal:${creditId}`
 }
 
-async function accountsOf(connection: Connection, credit: Credit): Promise<string[]> {
-  const keysOfOwner = await publicIdsOf(connection, credit.owner)
+async function listAccounts(connection: Connection, credit: Credit): Promise<string[]> {
+  const keysOfOwner = await listPublicIds(connection, credit.owner)
   const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
   return [...new Set([credit.account, ...holding.sort()])]
@@ -181,7 +181,7 @@ async function lockBalances(
 }
 
 /** Includes reversed credits. */
-export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+export async function listCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
     select ${credits.columns} from credits where tx_hash in (${join(txHashes)})
@@ -189,8 +189,8 @@ export async function creditsOf(reads: Reads, txHashes: readonly Hash[]): Promis
   return found.map(credits.read)
 }
 
-export async function liveCreditsOf(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
-  const credits = await creditsOf(reads, txHashes)
+export async function listLiveCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+  const credits = await listCredits(reads, txHashes)
   return credits.filter(({ reversedUnix }) => reversedUnix === null)
 }
 

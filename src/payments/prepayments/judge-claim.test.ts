@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { CHAIN_ID, hash } from '#test/payments/fake-chain.ts'
 import { ALICE_KEY, alice, wallet } from '#test/payments/payments-harness.ts'
 import type { Claim } from './claim.ts'
-import { type Evidence, judgeClaim, stateOf } from './judge-claim.ts'
+import { deriveState, type Evidence, judgeClaim } from './judge-claim.ts'
 
 const claim: Claim = {
   id: 'claim',
@@ -63,8 +63,8 @@ test('a deposit that settled an x402 payment is rejected, and shown so; another 
     isComplete: true,
   }
   const facts = { ...evidence, known, nowUnix: 0 }
-  assert.equal(stateOf(claim, { ...facts, credits }).status, 'rejected')
-  assert.equal(stateOf(claim, facts).status, 'confirming')
+  assert.equal(deriveState(claim, { ...facts, credits }).status, 'rejected')
+  assert.equal(deriveState(claim, facts).status, 'confirming')
 })
 
 test('a transaction with a live credit in another block is not credited twice', () => {

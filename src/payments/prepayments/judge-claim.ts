@@ -3,9 +3,9 @@ import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { paymentOf } from '#payments/x402/offer.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { CLAIM_TTL_SECONDS, type Claim, readProvenPayers } from './claim.ts'
-import { CREDIT_MAX, type Credit, creditsOf } from './credit.ts'
+import { CREDIT_MAX, type Credit, listCredits } from './credit.ts'
 import { readDeposits } from './deposits.ts'
 
 export interface Evidence {
@@ -50,7 +50,8 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
     return { kind: 'wait', status: 'confirming', confirmations }
   const qualifying = evidence.deposits.filter((deposit) => qualifies(claim, evidence, deposit))
   if (qualifying.length === 0) return { kind: 'end', status: 'unlinked', confirmations }
-  const isCredited = (deposit: Deposit) => evidence.credits.some((each) => isOf(each, deposit))
+  const isCredited = (deposit: Deposit) =>
+    evidence.credits.some((each) => isCreditFor(each, deposit))
   const deposits = qualifying.filter((deposit) => !isCredited(deposit))
   if (deposits.length === 0 && !evidence.credits.some((credit) => credit.claimId === claim.id))
     return { kind: 'end', status: 'rejected', confirmations }
@@ -60,7 +61,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
 }
 
 /** Whether a credit belongs to this deposit: by log, else by position, which an edit of `payTo` can shift. */
-export function isOf(credit: Credit, deposit: Deposit): boolean {
+export function isCreditFor(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx
 }
@@ -101,15 +102,15 @@ interface Facts {
 export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
   const stored = await ctx.accounts.snapshot(async (reads) => ({
     known: await readDeposits(reads, ctx.ecosystem.payment, { txHashes: [claim.txHash] }),
-    credits: await creditsOf(reads, [claim.txHash]),
+    credits: await listCredits(reads, [claim.txHash]),
     provenPayers: (await readProvenPayers(reads, [claim.id])).get(claim.id) ?? new Set<Address>(),
   }))
   const nowUnix = unixNow(ctx.clock)
-  const { confirmations: requiredConfirmations } = paymentOf(ctx)
-  return stateOf(claim, { ...stored, nowUnix, requiredConfirmations })
+  const { confirmations: requiredConfirmations } = requirePayment(ctx)
+  return deriveState(claim, { ...stored, nowUnix, requiredConfirmations })
 }
 
-export function stateOf(claim: Claim, facts: Facts): ClaimState {
+export function deriveState(claim: Claim, facts: Facts): ClaimState {
   const { known, provenPayers, requiredConfirmations } = facts
   const live = facts.credits.filter(({ reversedUnix }) => reversedUnix === null)
   const own = live.filter(({ claimId }) => claimId === claim.id)

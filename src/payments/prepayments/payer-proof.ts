@@ -7,10 +7,10 @@ import { type FailureGuard, isRefusal, type Refusal, refuse } from '#base/refusa
 import type { Clock } from '#base/time.ts'
 import { askContractWallet, type WalletAnswer, type WalletNode } from '#chain/contract-signature.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import { paymentOf } from '#payments/x402/offer.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { openSettlingRpc } from '#payments/x402/settling-rpc.ts'
 import { findProof, type Proof } from './claim.ts'
-import { liveCreditsOf, logName } from './credit.ts'
+import { listLiveCredits, logName } from './credit.ts'
 import { readDeposits } from './deposits.ts'
 
 interface Posted {
@@ -31,7 +31,7 @@ export async function checkProof(
   asker: Asker,
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
-  const named = { ...posted, chainId: paymentOf(ctx).chain.id }
+  const named = { ...posted, chainId: requirePayment(ctx).chain.id }
   const byKey = { ...named, byContract: false, freshness: 'required' } as const
   const refused = await verifyPayerProof(ctx, byKey)
   if (refused === undefined) return { message, signature, byContract: false }
@@ -61,7 +61,7 @@ async function checkByContract(
       message: `${refused.message}; a contract wallet posts its proof once the transfer is seen (status confirming or unlinked)`,
     }
   const asked = { payerAddress, message, signature: `0x${signature.slice(2)}` } as const
-  const answer = await contractProofsOf(ctx).ask(asked, asker)
+  const answer = await getContractProofs(ctx).ask(asked, asker)
   if (answer === 'signed') return proof
   if (answer === 'undeployed')
     return {
@@ -78,11 +78,11 @@ async function waitsForProof(
   { txHash, payerAddress }: Posted,
 ): Promise<boolean | Refusal> {
   const known = await ctx.accounts.snapshot((reads) =>
-    readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
+    readDeposits(reads, requirePayment(ctx), { txHashes: [txHash] }),
   )
   if (known === undefined)
     return refuse('data_not_ready', 'cannot read deposits; retry', { retryAfterSeconds: 10 })
-  const credits = await liveCreditsOf({ run: ctx.accounts.read }, [txHash])
+  const credits = await listLiveCredits({ run: ctx.accounts.read }, [txHash])
   const credited = new Set(credits.map(logName))
   return known.deposits.some(
     (each) => each.txHash === txHash && each.from === payerAddress && !credited.has(logName(each)),
@@ -183,8 +183,8 @@ function notReady(message: string): Refusal {
   return refuse('data_not_ready', message, { retryAfterSeconds: 10 })
 }
 
-const contractProofsOf = oncePerContext((ctx) => {
-  const { id, rpcUrls } = paymentOf(ctx).chain
+const getContractProofs = oncePerContext((ctx) => {
+  const { id, rpcUrls } = requirePayment(ctx).chain
   const nodes = rpcUrls.map((url) => openSettlingRpc({ id, rpcUrls: [url] }))
   const guard = createFailureGuard({
     clock: ctx.clock,

@@ -9,7 +9,7 @@ import { named } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { StoreError } from '#db/engine.ts'
-import { paymentOf } from '#payments/x402/offer.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { answer, defineRoute, type Parameter, parsed, parseInteger, type Route } from '#route.ts'
 import {
   type CheckedClaim,
@@ -37,7 +37,7 @@ const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
 /** Each message has a page at /problems/{message}. */
 export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
 
-const oneOf = (values: readonly string[], options = {}) =>
+const enumOf = (values: readonly string[], options = {}) =>
   Type.Union(
     values.map((value) => Type.Literal(value)),
     options,
@@ -49,10 +49,10 @@ const PrepaymentRecord = named('Prepayment', {
   txHash: Type.String(),
   amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
   verified: Type.Boolean(),
-  message: oneOf(PREPAYMENT_MESSAGES, {
+  message: enumOf(PREPAYMENT_MESSAGES, {
     description: 'What it means and what to do: /problems/{message}.',
   }),
-  status: oneOf(Object.keys(MESSAGE_OF)),
+  status: enumOf(Object.keys(MESSAGE_OF)),
   apiKeyPublicId: Type.String(),
   payerAddress: Type.String(),
   creditedUsd: Type.Union([Type.Number(), Type.Null()]),
@@ -151,7 +151,7 @@ function postPrepayRoute(ctx: Context): Route {
       if (isRefusal(checked)) return checked
       const { kind, claim } = await registerClaim(ctx, checked)
       const state = await readClaimState(ctx, claim)
-      const record = toPrepaymentRecord(claim, state, paymentOf(ctx).confirmations)
+      const record = toPrepaymentRecord(claim, state, requirePayment(ctx).confirmations)
       if (kind === 'existing') return answer(200, record, NO_STORE)
       const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
       return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
@@ -205,11 +205,11 @@ async function check(
     payerAddress,
     claimedMicroUsd: BigInt(Math.max(1, Math.round(body.amountUsd * 1e6))),
     proof,
-    trust: trustOf(caller, proof),
+    trust: judgeTrust(caller, proof),
   }
 }
 
-function trustOf(caller: Caller, proof: Proof | undefined): Trust {
+function judgeTrust(caller: Caller, proof: Proof | undefined): Trust {
   if (caller.kind === 'keyed') return 'owner'
   return proof === undefined ? 'none' : 'payer'
 }
@@ -266,7 +266,7 @@ function getPrepayRoute(ctx: Context): Route {
         )
       return answer(
         200,
-        toPrepaymentRecord(shown.claim, shown.state, paymentOf(ctx).confirmations),
+        toPrepaymentRecord(shown.claim, shown.state, requirePayment(ctx).confirmations),
         NO_STORE,
       )
     },
@@ -291,7 +291,7 @@ async function waitForDecision(
     const shown = { claim, state: await readClaimState(ctx, claim) }
     const leftMs = untilMs - ctx.clock()
     const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
-    if (!waits || notifierOf(ctx).count >= WAITERS_MAX) return shown
+    if (!waits || getNotifier(ctx).count >= WAITERS_MAX) return shown
     await wakeOrSleep(ctx, leftMs, signal)
   }
 }
@@ -301,7 +301,7 @@ async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefin
   if ('id' in name) return findClaimById(reads, name.id)
   const { txHash } = name
   const known = await ctx.accounts.snapshot((reads) =>
-    readDeposits(reads, paymentOf(ctx), { txHashes: [txHash] }),
+    readDeposits(reads, requirePayment(ctx), { txHashes: [txHash] }),
   )
   const senders = [...new Set(known?.deposits.map(({ from }) => from))]
   return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })
@@ -309,7 +309,7 @@ async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefin
 
 async function wakeOrSleep(ctx: Context, leftMs: number, signal: AbortSignal): Promise<void> {
   const woken = new AbortController()
-  const stop = notifierOf(ctx).listen(() => woken.abort())
+  const stop = getNotifier(ctx).listen(() => woken.abort())
   await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
   stop()
 }
@@ -367,7 +367,7 @@ class Notifier {
   async #readHead(): Promise<number | undefined> {
     try {
       const reads = { run: this.#ctx.accounts.read }
-      return (await readScan(reads, paymentOf(this.#ctx)))?.number
+      return (await readScan(reads, requirePayment(this.#ctx)))?.number
     } catch (error) {
       if (!(error instanceof StoreError)) reportError(this.#ctx, error)
       return undefined
@@ -375,4 +375,4 @@ class Notifier {
   }
 }
 
-export const notifierOf = oncePerContext((ctx) => new Notifier(ctx))
+export const getNotifier = oncePerContext((ctx) => new Notifier(ctx))

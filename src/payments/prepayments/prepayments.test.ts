@@ -16,7 +16,7 @@ import {
 } from '#test/payments/payments-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { notifierOf } from './prepay-routes.ts'
+import { getNotifier } from './prepay-routes.ts'
 
 const withPayments = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
 
@@ -148,11 +148,11 @@ withPayments('who waits for a prepayment is answered as soon as it is decided', 
   const id = claimedOf(await harness.claim({ tx: 'tx' })).id
   harness.chain.mineEmpty(10)
   const waiting = harness.read(id, 30)
-  while (notifierOf(harness.ctx).count === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (getNotifier(harness.ctx).count === 0) await new Promise((resolve) => setImmediate(resolve))
   await harness.pass()
   const outcome = await waiting
   assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'verified')
-  assert.equal(notifierOf(harness.ctx).count, 0)
+  assert.equal(getNotifier(harness.ctx).count, 0)
 })
 
 withPayments(
@@ -161,7 +161,7 @@ withPayments(
     harness.pay('tx', 1_000n, mallory)
     const { id } = claimedOf(await harness.claim({ tx: 'tx' }))
     const waiting = harness.read(id, 30)
-    while (notifierOf(harness.ctx).count === 0)
+    while (getNotifier(harness.ctx).count === 0)
       await new Promise((resolve) => setImmediate(resolve))
     harness.chain.mineEmpty(10)
     await harness.chain.writeInto(harness.engine)

@@ -10,7 +10,7 @@ import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
-import { paymentOf } from '#payments/x402/offer.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { logName } from './credit.ts'
 import {
   type DepositScan,
@@ -26,8 +26,8 @@ import {
 /** Reads history in short steps, because payers wait for the head. */
 const REREAD_MS_MAX = 5_000
 
-export const paymentSourceOf = oncePerContext((ctx) => {
-  const { id: chainId, rpcUrls: urls } = paymentOf(ctx).chain
+export const getPaymentSource = oncePerContext((ctx) => {
+  const { id: chainId, rpcUrls: urls } = requirePayment(ctx).chain
   return openRpcSource({ chainId, urls })
 })
 
@@ -36,9 +36,12 @@ export const paymentSourceOf = oncePerContext((ctx) => {
  * final. Independent of the index, so that deposits are found while a register is built.
  */
 export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<void> {
-  const source = paymentSourceOf(ctx)
-  const { head, finalized } = await readTip({ source, finality: paymentOf(ctx).chain.finality })
-  const stored = await readScan({ run: ctx.accounts.read }, paymentOf(ctx))
+  const source = getPaymentSource(ctx)
+  const { head, finalized } = await readTip({
+    source,
+    finality: requirePayment(ctx).chain.finality,
+  })
+  const stored = await readScan({ run: ctx.accounts.read }, requirePayment(ctx))
   const scan = stored ?? (await beginScan(ctx, finalized))
   if (scan === undefined || isLagging(head, scan)) return
   const same = await source.header(scan.number)
@@ -61,10 +64,10 @@ function isLagging(head: BlockRef, scan: BlockRef): boolean {
 
 /** Starts near the head, where new payments arrive; older blocks are read with the final ones. */
 async function beginScan(ctx: Context, finalized: number): Promise<DepositScan | undefined> {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const rereadNumber = payment.chain.startBlock - 1
   const isLong = finalized - rereadNumber >= REREAD_BLOCKS
-  const header = await paymentSourceOf(ctx).header(Math.max(0, isLong ? finalized : rereadNumber))
+  const header = await getPaymentSource(ctx).header(Math.max(0, isLong ? finalized : rereadNumber))
   if (header === undefined) return undefined
   const scan = { ...header, finalizedNumber: header.number, rereadNumber }
   await ctx.accounts.write(async (tx) => {
@@ -88,14 +91,14 @@ async function skipFinal(
 
 /** Reads everything that is not final again after a reorg. */
 async function rewind(ctx: Context, scan: DepositScan, finalized: number): Promise<void> {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const { finalizedNumber } = scan
   if (scan.number <= finalizedNumber) {
     // A node called a block final that was not, so start over.
     await beginScan(ctx, finalized)
     return
   }
-  const header = await paymentSourceOf(ctx).header(finalizedNumber)
+  const header = await getPaymentSource(ctx).header(finalizedNumber)
   if (header === undefined) throw new RpcError(`the node does not know block ${finalizedNumber}`)
   await ctx.accounts.write(async (tx) => {
     await tx.run(sql`
@@ -110,11 +113,11 @@ async function readHead(
   at: { readonly scan: DepositScan; readonly head: BlockHeader; readonly final: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const { scan, head, final } = at
   const logs: Log[] = []
   let end: BlockRef | undefined
-  for await (const part of historyOf(ctx, { from: scan.number + 1, to: head.number, signal })) {
+  for await (const part of readHistory(ctx, { from: scan.number + 1, to: head.number, signal })) {
     logs.push(...part.logs)
     end = part.end
   }
@@ -128,11 +131,11 @@ async function readHead(
 
 /** Reads final blocks again, because a node may leave out logs of its newest blocks; also reads history. */
 async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const scan = await readScan({ run: ctx.accounts.read }, payment)
   if (scan === undefined || final - scan.rereadNumber < REREAD_BLOCKS) return
   const untilMs = performance.now() + REREAD_MS_MAX
-  for await (const { from, to, logs } of historyOf(ctx, {
+  for await (const { from, to, logs } of readHistory(ctx, {
     from: scan.rereadNumber + 1,
     to: final,
     signal,
@@ -149,12 +152,12 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
   }
 }
 
-async function* historyOf(
+async function* readHistory(
   ctx: Context,
   range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
 ): AsyncIterable<Pick<HistoryPart, 'from' | 'to' | 'end'> & { readonly logs: readonly Log[] }> {
-  const filter = depositFilter(paymentOf(ctx))
-  for await (const part of paymentSourceOf(ctx).history({ filter, ...range })) {
+  const filter = depositFilter(requirePayment(ctx))
+  for await (const part of getPaymentSource(ctx).history({ filter, ...range })) {
     const logs = part.logs.filter((log) => matches(filter, log))
     yield { ...part, logs: logs.map((log) => ({ ...log, timestamp: log.timestamp ?? 0 })) }
   }
@@ -182,7 +185,7 @@ async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): 
 
 /** Blocks never tried come first, newest first; then those that have waited longest. */
 async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
-  const { chain } = paymentOf(ctx)
+  const { chain } = requirePayment(ctx)
   const nowUnix = unixNow(ctx.clock)
   const found = await ctx.accounts.read(sql`
     select block_number, block_hash, min(unproven_because) as reason, min(tried_unix) as tried
@@ -197,10 +200,10 @@ async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
 }
 
 async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): Promise<void> {
-  const { chain } = paymentOf(ctx)
+  const { chain } = requirePayment(ctx)
   const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
   try {
-    const header = await paymentSourceOf(ctx).header(block.number)
+    const header = await getPaymentSource(ctx).header(block.number)
     // If final, takes the deposits of the block that stands there now, once it is proven.
     if (header === undefined || (header.hash !== block.hash && block.number > final))
       throw new RpcError(
@@ -227,16 +230,16 @@ const REASON_MAX = 500
 
 /** Replaces the block's deposits by those in its receipts. */
 async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
-  const { chain } = paymentOf(ctx)
-  const filter = depositFilter(paymentOf(ctx))
-  const { logs } = await paymentSourceOf(ctx).provenBlock(block)
+  const { chain } = requirePayment(ctx)
+  const filter = depositFilter(requirePayment(ctx))
+  const { logs } = await getPaymentSource(ctx).provenBlock(block)
   const deposits = toDeposits(
     logs.filter((log) => matches(filter, log)),
     true,
   )
   await ctx.accounts.write(async (tx) => {
     const stored = await depositsInBlock(tx, { chainId: chain.id, hash: block.hash })
-    if (namesOf(stored) !== namesOf(deposits))
+    if (nameDeposits(stored) !== nameDeposits(deposits))
       ctx.logger.error(
         { chain: chain.name, blockNumber: block.number },
         'a node reported wrong deposits for this block; they were replaced by the proven ones',
@@ -248,7 +251,7 @@ async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
   })
 }
 
-function namesOf(deposits: readonly Deposit[]): string {
+function nameDeposits(deposits: readonly Deposit[]): string {
   return deposits
     .map((each) => [logName(each), each.from, each.to, each.amount])
     .sort()
@@ -260,7 +263,7 @@ function namesOf(deposits: readonly Deposit[]): string {
  * left the chain; a missing log does not.
  */
 export async function blockHashAt(ctx: Context, number: number): Promise<Hash | undefined> {
-  const source = paymentSourceOf(ctx)
+  const source = getPaymentSource(ctx)
   try {
     const header = await source.header(number)
     if (header === undefined) return undefined

@@ -8,13 +8,13 @@ import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { LeadLostError } from '#index/leader.ts'
-import { paymentOf } from '#payments/x402/offer.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { reopenPayment } from '#payments/x402/payment.ts'
 import {
   type Claim,
   type ClaimPlace,
-  claimsOf,
   FIRST_PLACE,
+  listClaims,
   lockClaimById,
   markCredited,
   readProvenPayers,
@@ -25,14 +25,14 @@ import {
 import {
   type Credit,
   creditDeposit,
-  liveCreditsOf,
+  listLiveCredits,
   logName,
   reverseCredit,
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
 import { readDeposits, readScan } from './deposits.ts'
-import { isOf, judgeClaim } from './judge-claim.ts'
+import { isCreditFor, judgeClaim } from './judge-claim.ts'
 import { blockHashAt } from './scan-deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
@@ -52,7 +52,7 @@ const CLAIMS_PER_PASS_MAX = 500
 /** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
-const memoryOf = oncePerContext(() => ({
+const getMemory = oncePerContext(() => ({
   /** Position in the old claims. They are checked in turns, because a deposit may be found late. */
   place: FIRST_PLACE as ClaimPlace,
   /** When each credit without a log was last checked, by its id. */
@@ -63,8 +63,8 @@ const memoryOf = oncePerContext(() => ({
 export async function verifyPayments(ctx: Context): Promise<Settled> {
   const pass: Pass = { ctx, failures: [] }
   const claims = await nextClaims(ctx)
-  const credits = await unsettledCredits({ run: ctx.accounts.read }, paymentOf(ctx).chain.id)
-  const payment = paymentOf(ctx)
+  const credits = await unsettledCredits({ run: ctx.accounts.read }, requirePayment(ctx).chain.id)
+  const payment = requirePayment(ctx)
   const head = await readScan({ run: ctx.accounts.read }, payment)
   if (head === undefined) return { credited: 0, reversed: 0 }
   const sinceBlock = Math.max(0, head.number - WATCH_BLOCKS)
@@ -89,7 +89,7 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
 async function nextClaims(ctx: Context): Promise<readonly Claim[]> {
   const reads = { run: ctx.accounts.read }
   const limit = CLAIMS_PER_PASS_MAX
-  const memory = memoryOf(ctx)
+  const memory = getMemory(ctx)
   const others = await uncreditedClaims(reads, { after: memory.place, limit })
   memory.place = others.length < limit ? FIRST_PLACE : (others.at(-1) ?? FIRST_PLACE)
   return [...(await reversedClaims(reads, { limit })), ...others]
@@ -143,7 +143,7 @@ async function judgeMissing(
   ctx: Context,
   missing: readonly Credit[],
 ): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
-  const { lookedAtMs } = memoryOf(ctx)
+  const { lookedAtMs } = getMemory(ctx)
   const nowMs = ctx.clock()
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   const due = missing
@@ -179,9 +179,9 @@ async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<numb
   const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
   let credited = 0
   for (const txHashes of chunks([...depositsOf.keys()], CLAIMS_PER_PASS_MAX)) {
-    const live = await liveCreditsOf(reads, txHashes)
+    const live = await listLiveCredits(reads, txHashes)
     const open = txHashes.filter((each) => isUncredited(depositsOf.get(each) ?? [], live))
-    const claims = await claimsOf(reads, open)
+    const claims = await listClaims(reads, open)
     const proven = await readProvenPayers(
       reads,
       claims.map(({ id }) => id),
@@ -200,7 +200,8 @@ async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<numb
 
 function isUncredited(deposits: readonly Deposit[], live: readonly Credit[]): boolean {
   return deposits.some(
-    (deposit) => !live.some((credit) => credit.txHash === deposit.txHash && isOf(credit, deposit)),
+    (deposit) =>
+      !live.some((credit) => credit.txHash === deposit.txHash && isCreditFor(credit, deposit)),
   )
 }
 
@@ -214,20 +215,20 @@ interface Case {
 /** Orders by: credited before a reorg, then the owner's, a signed payer's, the oldest. */
 function inOrder(a: Case, b: Case): number {
   return (
-    rankOf(a) - rankOf(b) ||
+    rankCase(a) - rankCase(b) ||
     a.claim.createdUnix - b.claim.createdUnix ||
     (a.claim.id < b.claim.id ? -1 : 1)
   )
 }
 
-function rankOf({ claim, deposits, provenPayers }: Case): number {
+function rankCase({ claim, deposits, provenPayers }: Case): number {
   if (claim.wasCredited) return 0
   if (claim.trust === 'owner') return 1
   return deposits.some((deposit) => provenPayers.has(deposit.from)) ? 2 : 3
 }
 
 async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolean> {
-  const evidence = { ...found, requiredConfirmations: paymentOf(ctx).confirmations }
+  const evidence = { ...found, requiredConfirmations: requirePayment(ctx).confirmations }
   // A claim that still waits for blocks needs no transaction.
   if (judgeClaim(claim, { ...evidence, credits: [] }).kind !== 'credit') return false
   const [first] = found.deposits
@@ -238,7 +239,7 @@ async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolea
     const locked = (await lockClaimById(tx, claim.id)) ?? claim
     const proven = await readProvenPayers(tx, [claim.id])
     const provenPayers = proven.get(claim.id) ?? new Set()
-    const credits = await liveCreditsOf(tx, [claim.txHash])
+    const credits = await listLiveCredits(tx, [claim.txHash])
     const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits })
     if (verdict.kind !== 'credit') return false
     return credit(tx, { claim: locked, deposits: verdict.deposits, nowUnix: unixNow(ctx.clock) })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isObject, type JsonObject } from '#base/json.ts'
 import type { Context } from '#context.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { listingOf, networkOf } from './offer.ts'
+import { toCaip2, toListing } from './offer.ts'
 
 /** Settles with any x402 facilitator over its HTTP interface. */
 export function httpFacilitator(
@@ -10,7 +10,7 @@ export function httpFacilitator(
   { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
   payment: Payment,
 ) {
-  const { accepts: _, ...listing } = listingOf(ctx)
+  const { accepts: _, ...listing } = toListing(ctx)
   const client = facilitatorClient({
     url,
     listing,
@@ -18,7 +18,7 @@ export function httpFacilitator(
     headers: async () =>
       headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8')),
   })
-  const network = networkOf(payment.chain.id)
+  const network = toCaip2(payment.chain.id)
   return {
     client,
     wallet: undefined,
@@ -116,7 +116,7 @@ async function ask(
     return answer
   } catch (error) {
     // Has no cause, which could show the headers.
-    throw new Error(`the facilitator's /${path} failed: ${masked(messageOf(error), keys)}`)
+    throw new Error(`the facilitator's /${path} failed: ${masked(describeError(error), keys)}`)
   }
 }
 
@@ -131,7 +131,7 @@ async function readText({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }

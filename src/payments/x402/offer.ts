@@ -32,7 +32,7 @@ export const PaymentRequiredBody = Type.Object(
 )
 
 /** Returns the payment settings; call it only where payments are configured. */
-export function paymentOf({ ecosystem }: Pick<Context, 'ecosystem'>): Payment {
+export function requirePayment({ ecosystem }: Pick<Context, 'ecosystem'>): Payment {
   const { payment } = ecosystem
   assert(payment !== null, 'the ecosystem file has no payment')
   return payment
@@ -44,7 +44,7 @@ export function paymentRequiredBody(
   caller: Pick<Caller, 'kind' | 'dailyQuota'>,
   settles: boolean,
 ) {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const { pricePerCall, service } = ctx.ecosystem
   const price = formatDecimal(pricePerCall, 6)
   return {
@@ -71,7 +71,7 @@ function describeWays(
   { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
   settles: boolean,
 ): string {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const minter = describeMinter(ctx.ecosystem)
   const reset = toIso(nextMidnight(unixNow(ctx.clock)))
   const owner = kind === 'keyed' ? "this key's wallet" : 'this address'
@@ -98,7 +98,7 @@ export function describeMinter({ gate, primary, secondary }: Ecosystem): string 
 /** Returns today's receiving wallet; payments to earlier ones still count. */
 export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
   const today = toDate(unixNow(ctx.clock))
-  const listed = paymentOf(ctx).payTo
+  const listed = requirePayment(ctx).payTo
   const current = listed.filter((each) => each.since <= today).at(-1) ?? listed[0]
   assert(current !== undefined, 'the ecosystem lists a wallet to pay')
   return current.address
@@ -135,7 +135,7 @@ export function paymentRequired(ctx: Offering, input: OfferInput) {
       mimeType: 'application/json',
     },
     accepts: input.amounts.map((amount) =>
-      requirementsOf(paymentOf(ctx), { value: amount, to: currentPayTo(ctx) }),
+      toRequirements(requirePayment(ctx), { value: amount, to: currentPayTo(ctx) }),
     ),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
@@ -146,13 +146,13 @@ function errorText(fault: PaymentFault | undefined): string {
 }
 
 /** Builds x402 v2 PaymentRequirements, for our offers and for the facilitator. */
-export function requirementsOf(
+export function toRequirements(
   payment: Payment,
   { value, to }: { readonly value: MicroUsd; readonly to: Address },
 ) {
   return {
     scheme: 'exact',
-    network: networkOf(payment.chain.id),
+    network: toCaip2(payment.chain.id),
     amount: String(value),
     asset: showAddress(payment.asset),
     payTo: showAddress(to),
@@ -223,7 +223,7 @@ export const TopupOfferBody = Type.Object(
 )
 
 export function topupOfferBody(ctx: Offering, input: OfferInput) {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   return {
     x402Version: 1,
     error: errorText(input.error),
@@ -277,7 +277,7 @@ export const DISCOVERY = {
 } as const
 
 /** Builds the entry that a facilitator's directory (Bazaar) shows: the top-up's offer, with our name. */
-export function listingOf(ctx: Offering) {
+export function toListing(ctx: Offering) {
   const { service } = ctx.ecosystem
   const { resource, accepts, extensions } = paymentRequired(ctx, {
     amounts: OFFERS,
@@ -300,12 +300,12 @@ export function paymentResponseHeaders(
   ctx: Pick<Context, 'ecosystem'>,
   { payload, transaction, errorReason }: PaymentResponse,
 ): Readonly<Record<string, string>> {
-  const { chain } = paymentOf(ctx)
+  const { chain } = requirePayment(ctx)
   const isOlder = payload?.version === 1
   const response = {
     success: errorReason === undefined,
     transaction: transaction ?? '',
-    network: isOlder ? chain.name : networkOf(chain.id),
+    network: isOlder ? chain.name : toCaip2(chain.id),
     ...(payload !== undefined && { payer: payload.authorization.from }),
     ...(payload !== undefined && { amount: String(payload.authorization.value) }),
     ...(errorReason !== undefined && { errorReason }),
@@ -315,7 +315,7 @@ export function paymentResponseHeaders(
   return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
 }
 
-export function networkOf(chainId: number): `eip155:${number}` {
+export function toCaip2(chainId: number): `eip155:${number}` {
   return `eip155:${chainId}`
 }
 

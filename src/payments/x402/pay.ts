@@ -8,14 +8,14 @@ import {
   callOfferHeader,
   OFFERS,
   type PaymentFault,
-  paymentOf,
   paymentRequiredBody,
   paymentResponseHeaders,
+  requirePayment,
 } from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
-import { findPayment, openPaymentOf, type Payee, type X402Payment } from './payment.ts'
-import { outcomesOf, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
-import { type Settling, settlingOf, settlingSettingOf } from './settling.ts'
+import { findOpenPayment, findPayment, type Payee, type X402Payment } from './payment.ts'
+import { getOutcomes, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
+import { getSettling, readSettlingSetting, type Settling } from './settling.ts'
 
 type Ending = Refusal | PaymentRequired
 
@@ -32,7 +32,7 @@ export type Paid =
 
 /** Settles the call's payment, crediting it and debiting the call in one transaction; otherwise answers 402. */
 export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
-  const settling = carriesPayment(call.headers) ? await settlingOf(ctx) : undefined
+  const settling = carriesPayment(call.headers) ? await getSettling(ctx) : undefined
   if (settling !== undefined) return payWith(ctx, settling, caller, call)
   return { kind: 'unpaid', ending: await offerCall(ctx, caller, call) }
 }
@@ -49,7 +49,7 @@ export async function payWith(
     return { kind: 'unpaid', ending: await reject(ctx, { fault: payload }, offer) }
   const outcome = await settlePayment(ctx, settling, {
     payload,
-    payee: payeeOf(caller),
+    payee: toPayee(caller),
     amounts: OFFERS,
     addressBucket: call.addressBucket,
     isForBalance: true,
@@ -80,7 +80,7 @@ export async function reject<E extends { readonly kind: string }>(
   { fault, payload }: { readonly fault: PaymentFault; readonly payload?: PaymentPayload },
   offer: (fault: PaymentFault) => Promise<E & { readonly headers?: Headers }>,
 ): Promise<E> {
-  outcomesOf(ctx).rejected += 1
+  getOutcomes(ctx).rejected += 1
   const ending = await offer(fault)
   const response = { payload, transaction: null, errorReason: fault }
   return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
@@ -96,15 +96,15 @@ export async function rejectUsedPayment(
   ctx: Context,
   { headers }: Pick<RequestFacts, 'headers'>,
 ): Promise<Refusal | 'carried' | 'credited' | undefined> {
-  if (settlingSettingOf(ctx) === undefined) return undefined
+  if (readSettlingSetting(ctx) === undefined) return undefined
   const payload = readPayment(headers)
   if (typeof payload === 'string') return 'carried'
-  const { chain, asset } = paymentOf(ctx)
+  const { chain, asset } = requirePayment(ctx)
   const named = { chainId: chain.id, asset, authorization: payload.authorization }
   const payment = await findPayment({ run: ctx.accounts.read }, named)
   if (payment === undefined || payment.status === 'open') return 'carried'
   if (payment.status === 'credited' && !payment.isServed) return 'credited'
-  outcomesOf(ctx).used += 1
+  getOutcomes(ctx).used += 1
   return refuseUsed()
 }
 
@@ -136,7 +136,7 @@ export async function offerCall(
     return refuse('quota_exceeded', 'the daily quota is used up; it resets at 00:00 UTC', {
       retryAfterSeconds: nextMidnight(nowUnix) - nowUnix,
     })
-  const settling = await settlingOf(ctx)
+  const settling = await getSettling(ctx)
   const body = paymentRequiredBody(ctx, caller, settling !== undefined)
   if (settling === undefined) return { kind: 'payment-required', body }
   const open = await openPaymentOfCaller(ctx, caller)
@@ -147,7 +147,7 @@ export async function offerCall(
   return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
 }
 
-export function payeeOf(caller: Caller): Payee {
+export function toPayee(caller: Caller): Payee {
   return caller.kind === 'keyed'
     ? { kind: 'key', name: caller.publicId, wallet: caller.wallet, isOwn: true }
     : { kind: 'bucket', name: caller.bucket, wallet: null, isOwn: true }
@@ -158,5 +158,5 @@ export function openPaymentOfCaller(
   caller: Caller,
 ): Promise<X402Payment | undefined> {
   const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
-  return openPaymentOf({ run: accounts.read }, payeeOf(caller), wallet)
+  return findOpenPayment({ run: accounts.read }, toPayee(caller), wallet)
 }

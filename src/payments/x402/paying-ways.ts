@@ -4,7 +4,7 @@ import type { Address, Hash } from '#base/address.ts'
 import { type Clock, unixNow } from '#base/time.ts'
 import { NodeRefusal } from '#chain/node-refusal.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { digestOf } from './payload.ts'
+import { hashAuthorization } from './payload.ts'
 import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
 /** A kind of wallet, and why the asset refuses its payments; undefined if it accepts them. */
@@ -36,7 +36,7 @@ export async function provePayingWays({ rpc, payment, clock }: Asked): Promise<r
   const validBefore = BigInt(unixNow(clock) + 3_600)
   const nonce = generatePrivateKey()
   const authorization = { from, to, value: 0n, validAfter: 0n, validBefore, nonce }
-  const signature = await account.sign({ hash: digestOf(payment, authorization) })
+  const signature = await account.sign({ hash: hashAuthorization(payment, authorization) })
   const { r, s, yParity } = parseSignature(signature)
   const common = [from, to, 0n, 0n, validBefore, nonce] as const
   const functionName = 'transferWithAuthorization'

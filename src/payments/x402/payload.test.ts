@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '#base/address.ts'
 import { toBase64 } from './offer.ts'
-import { digestOf, isSignedByKey, type PaymentPayload, readPayment } from './payload.ts'
+import { hashAuthorization, isSignedByKey, type PaymentPayload, readPayment } from './payload.ts'
 
 const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const accepted = {
@@ -40,7 +40,7 @@ test('what a stock client signs is read and found signed by its wallet', async (
   const { authorization } = payment
   assert.equal(authorization.from, account.address.toLowerCase())
   assert.equal(authorization.value, 100_000n)
-  const digest = digestOf({ chain: { id: 8453 }, asset: ASSET, domain }, authorization)
+  const digest = hashAuthorization({ chain: { id: 8453 }, asset: ASSET, domain }, authorization)
   assert.ok(isSignedByKey(digest, payment))
 })
 
@@ -50,9 +50,9 @@ test('a signature in another domain, for another chain or over other values is n
   const asset = { chain: { id: 8453 }, asset: ASSET, domain }
   const other = { ...asset, domain: { ...domain, name: 'USDC' } }
   for (const digest of [
-    digestOf(other, authorization),
-    digestOf({ ...asset, chain: { id: 1 } }, authorization),
-    digestOf(asset, { ...authorization, value: 1n }),
+    hashAuthorization(other, authorization),
+    hashAuthorization({ ...asset, chain: { id: 1 } }, authorization),
+    hashAuthorization(asset, { ...authorization, value: 1n }),
   ])
     assert.ok(!isSignedByKey(digest, payment))
 })

@@ -10,7 +10,7 @@ import { askContractWallet } from '#chain/contract-signature.ts'
 import type { Context } from '#context.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { RequestHeaders } from '#route.ts'
-import { networkOf, type PaymentFault, paymentOf } from './offer.ts'
+import { type PaymentFault, requirePayment, toCaip2 } from './offer.ts'
 import type { SettlingRpc } from './settling-rpc.ts'
 
 /** The EIP-3009 transfer that a payer signs, of exactly the offered amount. Addresses are in lower case. */
@@ -144,9 +144,9 @@ export function matchOffer(
   amounts: readonly MicroUsd[],
   payload: PaymentPayload,
 ): PaymentFault | undefined {
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const { authorization, accepted, version } = payload
-  const network = version === 1 ? payment.chain.name : networkOf(payment.chain.id)
+  const network = version === 1 ? payment.chain.name : toCaip2(payment.chain.id)
   if (payload.network !== network) return 'invalid_network'
   if (accepted !== undefined) {
     const isOurs =
@@ -189,7 +189,10 @@ const TYPES = {
 type SignedFor = Pick<Payment, 'asset' | 'domain'> & { readonly chain: { readonly id: number } }
 
 /** EIP-712 digest of an EIP-3009 authorization. */
-export function digestOf({ chain, asset, domain }: SignedFor, authorization: Authorization): Hash {
+export function hashAuthorization(
+  { chain, asset, domain }: SignedFor,
+  authorization: Authorization,
+): Hash {
   return getSignPayload({
     domain: { ...domain, chainId: chain.id, verifyingContract: asset },
     types: TYPES,
@@ -222,7 +225,7 @@ export async function checkSignature(
   signed: Signed,
 ): Promise<PaymentFault | undefined> {
   const { signature, authorization } = signed
-  const digest = digestOf(payment, authorization)
+  const digest = hashAuthorization(payment, authorization)
   if (isSignedByKey(digest, signed)) return undefined
   const asked = { wallet: authorization.from, digest, signature, gas: WALLET_GAS }
   const answer = await askContractWallet(rpc, asked)

@@ -135,7 +135,7 @@ export async function lockPayment(
 }
 
 /** Finds an open payment that a caller made for its balance, or by its wallet. */
-export async function openPaymentOf(
+export async function findOpenPayment(
   reads: Reads,
   payee: Payee,
   wallet: Address | undefined,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { callerChecks } from '#accounts/metering/caller-checks.ts'
-import { meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { type Engine, StoreError } from '#db/engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
@@ -242,7 +242,7 @@ onBoth(
     assert.ok(paid.kind === 'unpaid' && paid.ending.kind === 'refusal')
     assert.equal(paid.ending.code, 'settlement_pending')
     assert.deepEqual(await harness.states(), ['credited'])
-    const meter = meterOf(testContext({ accounts: store.replica(), clock: ctx.clock }))
+    const meter = getMeter(testContext({ accounts: store.replica(), clock: ctx.clock }))
     const { requestCount, prepaidBalance } = await meter.rateLimit(caller)
     assert.deepEqual({ requestCount, prepaidBalance }, { requestCount: 1, prepaidBalance: 99_900n })
     assert.deepEqual(await harness.audit(), [])
@@ -262,7 +262,7 @@ onBoth(
     const cut = await payWith(ctx, settling, caller, callWith(authorization, true))
     assert.equal(cut.kind, 'balance')
     assert.deepEqual(await credits(), [`bucket:${CALLER.bucket}`])
-    const { requestCount, prepaidBalance } = await meterOf(ctx).rateLimit(caller)
+    const { requestCount, prepaidBalance } = await getMeter(ctx).rateLimit(caller)
     assert.deepEqual(
       { requestCount, prepaidBalance },
       { requestCount: 0, prepaidBalance: 100_000n },

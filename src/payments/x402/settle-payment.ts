@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { failedSettlementsOf, wrongSignaturesOf } from '#accounts/metering/abuse-guard.ts'
+import { getFailedSettlements, getWrongSignatures } from '#accounts/metering/abuse-guard.ts'
 import { type Hash, parseHash } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
 import type { Deposit } from '#base/deposit.ts'
@@ -12,7 +12,7 @@ import { DAY_SECONDS, unixNow } from '#base/time.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { creditDeposit } from '#payments/prepayments/credit.ts'
-import { type PaymentFault, paymentResponseHeaders, requirementsOf } from './offer.ts'
+import { type PaymentFault, paymentResponseHeaders, toRequirements } from './offer.ts'
 import {
   checkSignature,
   hasTimeLeft,
@@ -71,7 +71,7 @@ interface UnderWay {
 }
 
 /** Payments since the start, by outcome. */
-export const outcomesOf = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
+export const getOutcomes = oncePerContext(() => ({ settled: 0, rejected: 0, used: 0, pending: 0 }))
 
 /** Settles and credits payments one at a time per balance: an agent that signs ten payments for ten parallel 402s pays once for all. */
 export async function settlePayment<T>(
@@ -97,9 +97,9 @@ export async function settlePayment<T>(
   queue.set(balance, { name, ended: settled.catch(() => undefined) })
   try {
     const outcome = await settled
-    if (outcome.kind === 'posted') outcomesOf(ctx).settled += 1
-    if (isRefusal(outcome) && outcome.code === 'settlement_pending') outcomesOf(ctx).pending += 1
-    if (isRefusal(outcome) && outcome.code === 'payment_already_used') outcomesOf(ctx).used += 1
+    if (outcome.kind === 'posted') getOutcomes(ctx).settled += 1
+    if (isRefusal(outcome) && outcome.code === 'settlement_pending') getOutcomes(ctx).pending += 1
+    if (isRefusal(outcome) && outcome.code === 'payment_already_used') getOutcomes(ctx).used += 1
     return outcome
   } finally {
     queue.delete(balance)
@@ -119,7 +119,7 @@ async function settleNext<T>(
   if (known !== undefined) return settledBefore(ctx, known, asked)
   const fault = matchOffer(ctx, asked.amounts, payload) ?? (await checkSigned(ctx, settling, asked))
   if (fault !== undefined) return isRefusal(fault) ? fault : reject(fault)
-  const settlements = failedSettlementsOf(ctx)
+  const settlements = getFailedSettlements(ctx)
   const limited = settlements.refusal(addressBucket)
   if (limited !== undefined) return limited
   const head = (await settling.isReady())
@@ -225,7 +225,7 @@ async function checkSigned(
   { rpc, payment }: Settling,
   { payload, addressBucket }: Pick<ToSettle<unknown>, 'payload' | 'addressBucket'>,
 ): Promise<PaymentFault | Refusal | undefined> {
-  const recoveries = wrongSignaturesOf(ctx)
+  const recoveries = getWrongSignatures(ctx)
   const limited = recoveries.refusal(addressBucket)
   if (limited !== undefined) return limited
   try {
@@ -344,7 +344,7 @@ async function settleBy(
 }
 
 function written({ payment: config }: Settling, payment: X402Payment) {
-  const requirements = requirementsOf(config, payment.authorization)
+  const requirements = toRequirements(config, payment.authorization)
   const payload = { x402Version: 2, accepted: requirements, payload: writeSigned(payment) }
   return { payload, requirements }
 }

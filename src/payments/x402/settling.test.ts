@@ -14,7 +14,7 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { ASSET, CHAIN_ID, NOON_UNIX, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
 import { provePayingWays } from './paying-ways.ts'
-import { evmSigner, gasOfDay, SettlingWallet, settlingSettingOf } from './settling.ts'
+import { evmSigner, gasOfDay, readSettlingSetting, SettlingWallet } from './settling.ts'
 
 const URL = 'https://facilitator.example'
 const KEY = { SEXTON_SETTLING_KEY_FILE: '/run/key' }
@@ -23,7 +23,7 @@ const HEADERS = { SEXTON_FACILITATOR_HEADERS_FILE: '/run/headers' }
 const settle = { ...PAYMENT, settle: { facilitator: URL } }
 
 const read = (payment: typeof PAYMENT | null, environment = {}) =>
-  settlingSettingOf({
+  readSettlingSetting({
     ecosystem: { payment },
     config: readConfig(environment, { isTty: false }),
   })

@@ -17,7 +17,7 @@ import { column, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Reads } from '#payments/prepayments/claim.ts'
 import { httpFacilitator } from './http-facilitator.ts'
-import { networkOf, OFFERS, paymentOf } from './offer.ts'
+import { OFFERS, requirePayment, toCaip2 } from './offer.ts'
 import { provePayingWays } from './paying-ways.ts'
 import { lockReservations } from './payment.ts'
 import type { PaidChain } from './settlement.ts'
@@ -52,7 +52,7 @@ interface SettlingFacts {
 }
 
 /** Returns undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
-export function settlingSettingOf({
+export function readSettlingSetting({
   ecosystem,
   config,
 }: SettlingFacts): SettlingSetting | undefined {
@@ -81,10 +81,10 @@ export function settlingSettingOf({
 const WAIT_MS = 10_000
 
 /** Undefined where payments are not settled. Rejects with ConfigError. */
-export const settlingOf = oncePerContext(async (ctx): Promise<Settling | undefined> => {
-  const setting = settlingSettingOf(ctx)
+export const getSettling = oncePerContext(async (ctx): Promise<Settling | undefined> => {
+  const setting = readSettlingSetting(ctx)
   if (setting === undefined) return undefined
-  const payment = paymentOf(ctx)
+  const payment = requirePayment(ctx)
   const rpc = openSettlingRpc(payment.chain)
   const facilitator =
     setting.kind === 'wallet'
@@ -153,7 +153,7 @@ export async function embeddedFacilitator(
   const recipients = payment.payTo.map((each) => each.address)
   const signer = evmSigner({ rpc, wallet, asset, recipients })
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_STORE })
-  const client = new x402Facilitator().register(networkOf(payment.chain.id), scheme)
+  const client = new x402Facilitator().register(toCaip2(payment.chain.id), scheme)
   const isReady = () => wallet.canPay(OFFERS[0])
   return { client, wallet: wallet.address, isReady }
 }
@@ -277,7 +277,7 @@ export class SettlingWallet {
       rpc.balance(this.address),
       gasOfDay({ run: this.#ctx.accounts.read }, today),
     ])
-    const { cost, usualFeePerGas } = feesOf(price)
+    const { cost, usualFeePerGas } = computeFees(price)
     const usual = TRANSFER_GAS_USUAL * usualFeePerGas
     const usualUsd = multiplyDivide(usual, ETHER_USD * 1_000_000n, 10n ** 18n)
     return (
@@ -295,7 +295,7 @@ export class SettlingWallet {
       rpc.transactionCount(this.address, 'pending'),
     ])
     const nonce = this.#nextNonce(latest, pending)
-    const { maxFeePerGas, maxPriorityFeePerGas, cost } = feesOf(price, nonce < pending)
+    const { maxFeePerGas, maxPriorityFeePerGas, cost } = computeFees(price, nonce < pending)
     if (maxFeePerGas > FEE_PER_GAS_MAX)
       throw new Error('the gas price exceeds the limit of 100 gwei')
     await this.#count(toGwei(cost))
@@ -393,7 +393,10 @@ const TIP_MIN = 1_000_000n
 const BASE_FEE_ROOM = 2n
 
 /** Caps the node's tip at the base fee. Nodes require at least 10 % more of both fees to replace a transaction. */
-function feesOf(price: { readonly baseFee: bigint; readonly tip: bigint }, isReplacing = false) {
+function computeFees(
+  price: { readonly baseFee: bigint; readonly tip: bigint },
+  isReplacing = false,
+) {
   const { baseFee, tip } = price
   const priorityFee = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
   const raised = (fee: bigint) => (isReplacing ? fee + fee / 8n + 1n : fee)

@@ -6,14 +6,14 @@ import { isRefusal } from '#base/refusal.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { Engine } from '#db/engine.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { creditDeposit, liveCreditsOf, reverseCredit } from '#payments/prepayments/credit.ts'
+import { creditDeposit, listLiveCredits, reverseCredit } from '#payments/prepayments/credit.ts'
 import type { Outcome } from '#route.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offer.ts'
-import { payeeOf } from './pay.ts'
+import { toPayee } from './pay.ts'
 import { writeSigned } from './payload.ts'
 import { judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
@@ -35,7 +35,7 @@ function topupOn(engine: Engine) {
       const payload = writeSigned({ authorization, signature: SIGNATURE })
       const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
       const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
-      const input = { caller: CALLER, payee: payeeOf(CALLER), amount: 100_000n, facts }
+      const input = { caller: CALLER, payee: toPayee(CALLER), amount: 100_000n, facts }
       return topUpWith(ctx, { ...settling, waitMs: 500, ...facilitator }, input)
     },
   }
@@ -73,7 +73,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
     await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, nowUnix: 1 })
     await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
-    for (const credit of await liveCreditsOf(tx, [lost.txHash]))
+    for (const credit of await listLiveCredits(tx, [lost.txHash]))
       await reverseCredit(tx, { credit, nowUnix: 2 })
   })
   chain.mine(1, [[{ kind: 'use', authorization }]])

@@ -26,18 +26,18 @@ import {
   DISCOVERY,
   OFFERS,
   type PaymentFault,
-  paymentOf,
   paymentRequiredHeader,
   paymentResponseHeaders,
+  requirePayment,
   TOPUP_PATH,
   TopupOfferBody,
   topupOfferBody,
 } from './offer.ts'
-import { openPaymentOfCaller, payeeOf, reject } from './pay.ts'
+import { openPaymentOfCaller, reject, toPayee } from './pay.ts'
 import { type PaymentPayload, readPayment } from './payload.ts'
 import type { Payee } from './payment.ts'
 import { refusePending, refuseUnknown, refuseUsed, settlePayment } from './settle-payment.ts'
-import { type Settling, settlingOf } from './settling.ts'
+import { getSettling, type Settling } from './settling.ts'
 
 const Topup = named('Topup', {
   txHash: Type.String(),
@@ -84,7 +84,7 @@ function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
     async handle({ parameters: { usd, key }, caller, ...facts }) {
       const payee = await choosePayee(ctx, caller, key)
       if (isRefusal(payee)) return payee
-      const settling = await settlingOf(ctx)
+      const settling = await getSettling(ctx)
       assert(settling !== undefined, 'the route exists only where payments are settled')
       return topUpWith(ctx, settling, { caller, payee, amount: usd, facts })
     },
@@ -126,7 +126,7 @@ async function choosePayee(
   caller: Caller,
   publicId: string | undefined,
 ): Promise<Payee | Refusal> {
-  if (publicId === undefined) return payeeOf(caller)
+  if (publicId === undefined) return toPayee(caller)
   const key = await findKey({ run: ctx.accounts.read }, publicId)
   if (key === undefined)
     return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
@@ -239,7 +239,7 @@ async function readCredit(
   ctx: Context,
   { authorization }: PaymentPayload,
 ): Promise<{ readonly account: string; readonly repaid: MicroUsd } | undefined> {
-  const { chain, asset } = paymentOf(ctx)
+  const { chain, asset } = requirePayment(ctx)
   const [row] = await reads.run(sql`
     select credits.account, (
         select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings

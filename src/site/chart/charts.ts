@@ -3,7 +3,7 @@ import type { PageWords } from '#base/page-settings.ts'
 import { cards } from '#data/cards.ts'
 import { type EventChart, inWords } from '../event-card.ts'
 import type { Chart } from './draw-chart.ts'
-import { ageOf, dollars, short } from './format.ts'
+import { dollars, formatAge, short } from './format.ts'
 import { firstKnown } from './geometry.ts'
 
 type MetricChart = Pick<EventChart, 'name' | 'metric' | 'title' | 'marks'>
@@ -85,7 +85,7 @@ export async function readChart(
     isWhole: data.unit === 'count',
     series: [{ name: metric, values }],
     fromUnix: points[0]?.dateUnix ?? 0,
-    source: sourceOf(meta),
+    source: describeSource(meta),
     format,
   }
 }
@@ -113,15 +113,15 @@ async function readBurns(
     isWhole: false,
     series,
     fromUnix: first?.dateUnix ?? 0,
-    source: sourceOf(whole.meta),
+    source: describeSource(whole.meta),
     format: short,
   }
 }
 
 /** Names the blocks of the figures, and the age of silent chains' figures. */
-export function sourceOf({ chains }: Meta): string {
+export function describeSource({ chains }: Meta): string {
   const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
-    const silent = status === 'stale' ? ` (stale, ${ageOf(lagSeconds)} old)` : ''
+    const silent = status === 'stale' ? ` (stale, ${formatAge(lagSeconds)} old)` : ''
     return `${chain} ${blockNumber.toLocaleString('en')}${silent}`
   })
   return `As of block ${blocks.join(', ')}`

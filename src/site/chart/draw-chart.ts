@@ -7,13 +7,13 @@ import {
   areaPath,
   type Box,
   barPaths,
+  computeScale,
   linePath,
   type Scale,
-  scaleOf,
   sums,
+  toX,
+  toY,
   type Values,
-  xOf,
-  yOf,
 } from './geometry.ts'
 
 export interface Chart {
@@ -47,7 +47,10 @@ export function drawChart(chart: Chart, theme: Theme, colors: PageColors): strin
   const values = chart.series.map((each) => each.values)
   const isBars = chart.marks === 'bars'
   const { isWhole } = chart
-  const scale = scaleOf(isBars ? sums(values) : (values[0] ?? []), { fromZero: isBars, isWhole })
+  const scale = computeScale(isBars ? sums(values) : (values[0] ?? []), {
+    fromZero: isBars,
+    isWhole,
+  })
   const description = `${chart.title}: ${chart.readout}. ${chart.source}`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escapeMarkup(description)}">
 <style>${themeRules(theme, colors)}text{font-family:Georgia,serif;fill:var(--ink);font-variant-numeric:lining-nums tabular-nums}.n{fill:var(--ink-2);font-size:13px}</style>
@@ -85,7 +88,7 @@ function grid(scale: Scale, box: Box, chart: Chart): string {
   const labels = tickLabels(scale.ticks, chart.format)
   return scale.ticks
     .map((tick, index) => {
-      const y = yOf(tick, scale, box).toFixed(1)
+      const y = toY(tick, scale, box).toFixed(1)
       return `<path d="M0 ${y}H${box.width}" stroke="var(--rule)"/><text class="n" x="${box.width + 8}" y="${y}" dy="4">${escapeMarkup(labels[index] ?? '')}</text>`
     })
     .join('')
@@ -113,7 +116,7 @@ function days({ series, fromUnix }: Chart, box: Box): string {
   if (count === 0) return ''
   const y = TOP + box.height + 20
   const at = (index: number, anchor: string, text: string) =>
-    `<text class="n" x="${(LEFT + xOf(index, count, box)).toFixed(1)}" y="${y}" text-anchor="${anchor}">${text}</text>`
+    `<text class="n" x="${(LEFT + toX(index, count, box)).toFixed(1)}" y="${y}" text-anchor="${anchor}">${text}</text>`
   return [
     ...datesBetween(fromUnix, count, DATES_MAX).map(({ index, name }) =>
       at(index, index === 0 ? 'start' : 'middle', name),

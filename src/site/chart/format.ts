@@ -54,7 +54,7 @@ export function percent(value: number, decimalsMin = 2): string {
 }
 
 /** Writes `42 min`, `7 h` or `3 d`: truncated to whole units. */
-export function ageOf(seconds: number): string {
+export function formatAge(seconds: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
   return seconds < 172_800
     ? `${Math.floor(seconds / 3_600)} h`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { datesBetween } from '#site/chart/draw-chart.ts'
 import { cut, dayName, dollars, percent, short, tickLabels } from './format.ts'
-import { areaPath, barPaths, linePath, scaleOf, sums } from './geometry.ts'
+import { areaPath, barPaths, computeScale, linePath, sums } from './geometry.ts'
 
 const box = { width: 600, height: 200 }
 const values = fc.array(fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }), { nil: null }), {
@@ -14,7 +14,7 @@ const values = fc.array(fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }),
 test('a scale holds every value with at most four labels', () => {
   fc.assert(
     fc.property(values, fc.boolean(), (list, fromZero) => {
-      const scale = scaleOf(list, { fromZero })
+      const scale = computeScale(list, { fromZero })
       assert.ok(scale.ticks.length <= 4 && scale.ticks.length > 0)
       assert.ok(scale.high > scale.low)
       for (const value of list) if (value !== null) assert.ok(inside(value, scale), `${value}`)
@@ -50,9 +50,9 @@ test('stacked bars stand on the foot and on each other', () => {
 })
 
 test('a scale ends just above its largest value, and counts have no halves', () => {
-  const { high, ticks } = scaleOf([430_000, 12_000], { fromZero: true })
+  const { high, ticks } = computeScale([430_000, 12_000], { fromZero: true })
   assert.deepEqual([high, ticks], [451_500, [0, 200_000, 400_000]])
-  assert.deepEqual(scaleOf([1, 2], { fromZero: true, isWhole: true }).ticks, [0, 1, 2])
+  assert.deepEqual(computeScale([1, 2], { fromZero: true, isWhole: true }).ticks, [0, 1, 2])
 })
 
 test('dates below a chart are few, and leave room for the last day', () => {
@@ -66,7 +66,7 @@ test('dates below a chart are few, and leave room for the last day', () => {
 })
 
 test('no two labels of a scale are the same, and a share has two significant digits', () => {
-  const { ticks } = scaleOf([99_990_100, 99_999_900], { fromZero: false })
+  const { ticks } = computeScale([99_990_100, 99_999_900], { fromZero: false })
   const labels = tickLabels(ticks, short)
   assert.equal(new Set(labels).size, ticks.length)
   assert.ok(labels.includes('99.995m'), labels.join())

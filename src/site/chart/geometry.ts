@@ -27,7 +27,7 @@ interface ScaleOptions {
 }
 
 /** Fits a scale closely around all values. */
-export function scaleOf(values: Values, { fromZero, isWhole = false }: ScaleOptions): Scale {
+export function computeScale(values: Values, { fromZero, isWhole = false }: ScaleOptions): Scale {
   const known = values.filter((value) => value !== null)
   const most = known.length === 0 ? 1 : Math.max(...known)
   const least = known.length === 0 ? 0 : Math.min(...known)
@@ -61,11 +61,11 @@ function roundScale(low: number, high: number, isWhole: boolean): Scale {
   return { low, high, ticks: [low] }
 }
 
-export function yOf(value: number, scale: Scale, { height }: Box): number {
+export function toY(value: number, scale: Scale, { height }: Box): number {
   return height - ((value - scale.low) / (scale.high - scale.low)) * height
 }
 
-export function xOf(index: number, count: number, { width }: Box): number {
+export function toX(index: number, count: number, { width }: Box): number {
   return ((index + 0.5) / count) * width
 }
 
@@ -74,7 +74,7 @@ const DASH = 1.5
 
 /** Returns SVG path data; a missing value breaks the line. */
 export function linePath(values: Values, scale: Scale, box: Box): string {
-  return runsOf(values, scale, box)
+  return splitRuns(values, scale, box)
     .map(([first, ...rest]) => {
       if (first === undefined) return ''
       if (rest.length === 0) return `M${round(first.x - DASH)} ${first.y}h${2 * DASH}`
@@ -85,7 +85,7 @@ export function linePath(values: Values, scale: Scale, box: Box): string {
 
 /** Returns the areas between the line and the foot. */
 export function areaPath(values: Values, scale: Scale, box: Box): string {
-  return runsOf(values, scale, box)
+  return splitRuns(values, scale, box)
     .map((run) => `M${run[0]?.x} ${box.height}${lineTo(run)}V${box.height}Z`)
     .join('')
 }
@@ -99,14 +99,14 @@ function lineTo(points: readonly Point[]): string {
   return points.map(({ x, y }) => `L${x} ${y}`).join('')
 }
 
-function runsOf(values: Values, scale: Scale, box: Box): readonly (readonly Point[])[] {
+function splitRuns(values: Values, scale: Scale, box: Box): readonly (readonly Point[])[] {
   const runs: Point[][] = []
   for (const [index, value] of values.entries()) {
     if (value === null) continue
     if (index === 0 || values[index - 1] === null) runs.push([])
     runs.at(-1)?.push({
-      x: round(xOf(index, values.length, box)),
-      y: round(yOf(value, scale, box)),
+      x: round(toX(index, values.length, box)),
+      y: round(toY(value, scale, box)),
     })
   }
   return runs
@@ -127,8 +127,8 @@ export function barPaths(series: readonly Values[], scale: Scale, box: Box): rea
       const from = tops[index] ?? 0
       const to = from + (value ?? 0)
       tops[index] = to
-      const top = yOf(to, scale, box)
-      const height = yOf(from, scale, box) - top - (from > 0 ? 1 : 0)
+      const top = toY(to, scale, box)
+      const height = toY(from, scale, box) - top - (from > 0 ? 1 : 0)
       if (height <= 0) return ''
       const x = round((index + 0.5) * column - width / 2)
       return `M${x} ${round(top)}h${width}v${round(height)}h${-width}z`

@@ -8,10 +8,10 @@ import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'
 import type { UnknownPrice } from '#data/prices/price-book.ts'
 import type { Call } from '#route.ts'
-import { type Meta, sourceOf } from '../chart/charts.ts'
+import { describeSource, type Meta } from '../chart/charts.ts'
 import type { EventCard } from '../event-card.ts'
 import { SNAPSHOT_DAYS } from '../series.ts'
-import { isInTime, NEWEST_ROWS, type NewestRow, newestOf } from '../snapshot.ts'
+import { isInTime, NEWEST_ROWS, type NewestRow, pickNewest } from '../snapshot.ts'
 /** Figures of a wallet's page and picture. */
 export interface WalletFigures {
   readonly madeUnix: number
@@ -119,27 +119,27 @@ export async function walletFigures(
   }
   const tracked = service.tokens.filter(({ role }) => role !== 'reward')
   const [held, claims, diggers, gate, ...events] = await Promise.all([
-    Promise.all(tracked.map((token) => heldOf(ask, { token, stats, address }))),
+    Promise.all(tracked.map((token) => readHolding(ask, { token, stats, address }))),
     known<{ data: { readonly summary: WalletFigures['claims'] } }>(
       ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address }),
     ),
     known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
     // Without a gate this route does not exist.
     service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
-    ...cards.map((card) => eventsOf(ask, { card, service, address, nowUnix })),
+    ...cards.map((card) => readEvents(ask, { card, service, address, nowUnix })),
   ])
   const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
   const digger = diggers?.data.find((each) => each.address === address) ?? null
   return {
     madeUnix: nowUnix,
     address,
-    source: sourceOf(meta),
+    source: describeSource(meta),
     held,
     claims: claims?.data.summary ?? null,
     done,
-    digger: digger && { ...digger, digCount: digsOf(done.dig) ?? digger.digCount },
+    digger: digger && { ...digger, digCount: countDigs(done.dig) ?? digger.digCount },
     gate,
-    newest: newestOf(events.map(({ rows }) => rows)),
+    newest: pickNewest(events.map(({ rows }) => rows)),
   }
 }
 
@@ -154,12 +154,12 @@ async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
 }
 
 /** The ranking covers one token only; null if not all digs are known. */
-function digsOf(digs: Done | null | undefined): number | null {
+function countDigs(digs: Done | null | undefined): number | null {
   if (!digs?.isWhole) return null
   return digs.tokens.reduce((sum, { count }) => sum + count, 0)
 }
 
-async function heldOf(
+async function readHolding(
   ask: Ask,
   {
     token,
@@ -202,7 +202,7 @@ interface List {
   }
 }
 
-async function eventsOf(
+async function readEvents(
   ask: Ask,
   {
     card,
@@ -213,11 +213,11 @@ async function eventsOf(
 ) {
   const { noun, list } = card
   const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
-  const done = body && doneOf(body, service, nowUnix)
+  const done = body && sumDone(body, service, nowUnix)
   return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
 }
 
-function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Done {
+function sumDone({ data, meta }: List, service: PageService, nowUnix: number): Done {
   // Drops distributions: they put money into a pot, and the wallet that they name was not paid.
   const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
@@ -235,13 +235,13 @@ function doneOf({ data, meta }: List, service: PageService, nowUnix: number): Do
   return {
     isWhole,
     tokens,
-    usdByDay: days.map((each) => each && usdOf(each)),
+    usdByDay: days.map((each) => each && sumUsd(each)),
     unpricedCount: shown.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
   }
 }
 
 /** Null if none of the rows has a price. */
-function usdOf(rows: readonly Row[]): number | null {
+function sumUsd(rows: readonly Row[]): number | null {
   const priced = rows.flatMap(({ amountUsdAtEvent }) => amountUsdAtEvent ?? [])
   if (priced.length === 0 && rows.length > 0) return null
   return priced.reduce((sum, usd) => sum + usd, 0)
@@ -305,7 +305,7 @@ export class OpenedWallets {
     const opened = this.#byCaller.get(caller) ?? new Map<number, number>()
     this.#byCaller.set(caller, opened)
     for (const [each, atMs] of opened) if (now >= atMs + HOUR_MS) opened.delete(each)
-    const short = shortOf(wallet)
+    const short = shorten(wallet)
     if (opened.has(short)) return undefined
     const [oldestMs] = opened.values()
     if (oldestMs !== undefined && opened.size >= WALLETS_AN_HOUR) return oldestMs + HOUR_MS
@@ -315,6 +315,6 @@ export class OpenedWallets {
 }
 
 /** Seven digits save memory and almost never confuse two wallets. */
-function shortOf(wallet: Address): number {
+function shorten(wallet: Address): number {
   return Number.parseInt(wallet.slice(-7), 16)
 }

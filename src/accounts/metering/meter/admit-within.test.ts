@@ -9,7 +9,7 @@ import { anonymous, fund } from '#test/callers/meter-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { admitWithin, meterOf } from './meter.ts'
+import { admitWithin, getMeter } from './meter.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -34,7 +34,7 @@ onBoth(
   "a day's first call pays for itself while others of its payer wait to be decided",
   async (store) => {
     const { engine } = store
-    const meter = meterOf(testContext({ accounts: store.replica(), clock }))
+    const meter = getMeter(testContext({ accounts: store.replica(), clock }))
     await fund(engine, PAYER, 1_000n)
     const postings = [
       { account: chainInAccount(8453), microUsd: -1_000n },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { accountOf } from '#accounts/metering/meter/meter.ts'
+import { toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { Engine } from '#db/engine.ts'
@@ -51,13 +51,13 @@ class Model {
   admit(caller: Caller): string {
     const bucket = `${this.day}:${caller.bucket}`
     const used = this.used.get(bucket) ?? 0
-    const balance = this.balances.get(accountOf(caller)) ?? 0n
+    const balance = this.balances.get(toAccount(caller)) ?? 0n
     if (used < caller.dailyQuota) {
       this.used.set(bucket, used + 1)
       return 'quota'
     }
     if (balance < PRICE) return 'exhausted'
-    this.balances.set(accountOf(caller), balance - PRICE)
+    this.balances.set(toAccount(caller), balance - PRICE)
     this.paid.set(bucket, (this.paid.get(bucket) ?? 0) + 1)
     return 'prepaid'
   }
@@ -74,7 +74,7 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
     } else if (step.do === 'fund') {
       const caller = CALLERS[step.caller] ?? keyed('00000001')
       await fund(engine, caller, step.microUsd)
-      const account = accountOf(caller)
+      const account = toAccount(caller)
       model.balances.set(account, (model.balances.get(account) ?? 0n) + step.microUsd)
     } else {
       const callers = step.callers.map((index) => CALLERS[index] ?? keyed('00000001'))
@@ -91,7 +91,7 @@ async function runAgainstModel(engine: Engine, list: readonly Step[]): Promise<v
     const paid = model.paid.get(bucket) ?? 0
     assert.equal(rateLimit.overageCount, paid)
     assert.equal(rateLimit.requestCount, (model.used.get(bucket) ?? 0) + paid)
-    assert.equal(rateLimit.prepaidBalance, model.balances.get(accountOf(caller)) ?? 0n)
+    assert.equal(rateLimit.prepaidBalance, model.balances.get(toAccount(caller)) ?? 0n)
   }
   await assertSound(engine)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client } from 'pg'
-import { MeteringUnavailable, meterOf } from '#accounts/metering/meter/meter.ts'
+import { getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { sleep } from '#base/async.ts'
 import type { Engine } from '#db/engine.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
@@ -80,7 +80,7 @@ onPostgres(
   async (stores) => {
     const reports: unknown[] = []
     const ctx = testContext({ accounts: stores.engine, clock: () => NOON * 1_000 })
-    const meter = meterOf({
+    const meter = getMeter({
       ...ctx,
       logger: { ...ctx.logger, error: (line: { err?: unknown }) => reports.push(line.err) },
     })
@@ -102,7 +102,7 @@ onPostgres(
 onPostgres('no call waits for connections that all others hold', async (stores) => {
   const { engine, patient } = stores
   const clock = () => NOON * 1_000
-  const meter = meterOf(testContext({ accounts: patient, admissions: engine, clock }))
+  const meter = getMeter(testContext({ accounts: patient, admissions: engine, clock }))
   await meter.admit(caller('locked'))
   const free = await hold(stores, 'locked')
   const touch = sql`update usage_days set used = used where bucket = 'locked'`

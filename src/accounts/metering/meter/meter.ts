@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import { findKey } from '#accounts/keys/key-store.ts'
 import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
-import { balancesOf, bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
+import { bucketAccount, keyAccount, selectBalances } from '#accounts/ledger/account.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
 import type { ReachedCap } from '#base/key-limits.ts'
@@ -18,7 +18,7 @@ import { callCounts } from '../call-counts.ts'
 const REFUSED_MAX = 20_000
 
 /** Commits in groups: calls that arrive during a commit form the next batch, answered once durable. */
-export const meterOf = oncePerContext((ctx): Meter => {
+export const getMeter = oncePerContext((ctx): Meter => {
   assert(ctx.ecosystem.pricePerCall > 0n, 'a paid call has a price above zero')
   const refusedDay = new LRUCache<string, number>({ max: REFUSED_MAX })
   const today = () => startOfDay(unixNow(ctx.clock))
@@ -30,7 +30,7 @@ export const meterOf = oncePerContext((ctx): Meter => {
   })
   const states = new BatchQueue<Caller, MeterState>((callers) =>
     orUnavailable(ctx, () =>
-      ctx.admissions.snapshot((reads) => readStates(reads, batchOf(ctx, callers))),
+      ctx.admissions.snapshot((reads) => readStates(reads, toBatch(ctx, callers))),
     ),
   )
   return {
@@ -62,13 +62,13 @@ async function admitBatch(
   const callers = calls.filter((_, index) => isCut[index] === false).map(({ caller }) => caller)
   if (callers.length === 0) return calls.map(() => 'cut')
   const admissions = await orUnavailable(ctx, () =>
-    ctx.admissions.write((tx) => decideBatch(tx, batchOf(ctx, callers))),
+    ctx.admissions.write((tx) => decideBatch(tx, toBatch(ctx, callers))),
   )
   const decided = admissions.values()
   return isCut.map((cut) => (cut ? 'cut' : (decided.next().value ?? 'cut')))
 }
 
-function batchOf({ clock, ecosystem }: MeterContext, callers: readonly Caller[]): Batch {
+function toBatch({ clock, ecosystem }: MeterContext, callers: readonly Caller[]): Batch {
   return { callers, day: startOfDay(unixNow(clock)), pricePerCall: ecosystem.pricePerCall }
 }
 
@@ -122,7 +122,7 @@ export async function admitWithin(
   caller: Caller,
   prepare: () => Promise<{ readonly key: string | null } | undefined>,
 ): Promise<Admission | undefined> {
-  const batch = batchOf(ctx, [caller])
+  const batch = toBatch(ctx, [caller])
   const { bucket, dailyQuota: quota } = caller
   await lockUsageDay(tx, { bucket, day: batch.day, quota })
   const payer = await prepare()
@@ -142,7 +142,7 @@ async function newestCaller(tx: Connection, caller: Caller, key: string | null):
 
 /** Whether a call of this caller would be paid now. */
 export async function canPay(ctx: MeterContext, tx: Connection, caller: Caller): Promise<boolean> {
-  const [state] = await readStates(tx, batchOf(ctx, [caller]))
+  const [state] = await readStates(tx, toBatch(ctx, [caller]))
   return state !== undefined && state.refused === undefined
 }
 
@@ -229,7 +229,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
       ? NO_USAGE
       : await readUsage(tx, day, {
           buckets: unread.map(({ bucket }) => bucket),
-          accounts: overQuota.map(accountOf),
+          accounts: overQuota.map(toAccount),
         })
   if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
   const capped = cappedKeys(overQuota)
@@ -249,12 +249,12 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
   const paid = new Map<string, number>()
   const admissions = callers.map((caller): Admission => {
     const today = days.get(caller.bucket) ?? { ...NO_CALLS }
-    const show = () => rateLimitOf(newest.get(caller.bucket) ?? caller, today, day)
+    const show = () => toRateLimit(newest.get(caller.bucket) ?? caller, today, day)
     if (takeOne(unitsLeft, caller.bucket)) {
       today.used += 1
       return { kind: 'admitted', source: 'quota', rateLimit: show() }
     }
-    const account = accountOf(caller)
+    const account = toAccount(caller)
     if (takeOne(callsLeft, account)) {
       today.paid += 1
       countOne(paid, caller.bucket)
@@ -272,12 +272,12 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
 async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterState[]> {
   const { callers, day, pricePerCall } = batch
   const buckets = callers.map(({ bucket }) => bucket)
-  const usage = await readUsage(tx, day, { buckets, accounts: callers.map(accountOf) })
+  const usage = await readUsage(tx, day, { buckets, accounts: callers.map(toAccount) })
   const capped = cappedKeys(callers)
   const caps = capped.size === 0 ? NONE : await readCaps(tx, day, capped)
   return callers.map((caller) => {
-    const account = accountOf(caller)
-    const rateLimit = rateLimitOf(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)
+    const account = toAccount(caller)
+    const rateLimit = toRateLimit(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)
     const prepaidBalance = usage.balances.get(account) ?? 0n
     if (rateLimit.remaining > 0) return { ...rateLimit, prepaidBalance }
     const cap = reachedCap(caps.get(account), pricePerCall)
@@ -328,7 +328,7 @@ function payableCalls(
   pricePerCall: MicroUsd,
 ): ReadonlyMap<string, number> {
   const calls = new Map<string, number>()
-  for (const account of callers.map(accountOf)) {
+  for (const account of callers.map(toAccount)) {
     const cost = BigInt((calls.get(account) ?? 0) + 1) * pricePerCall
     const isCapped = reachedCap(caps.get(account), cost) !== undefined
     if (!isCapped && (balances.get(account) ?? 0n) >= pricePerCall) countOne(calls, account)
@@ -348,7 +348,7 @@ function reachedCap(capLeft: CapLeft | undefined, cost: MicroUsd): Refused | und
   return { kind: 'limited', cap: capLeft.cap }
 }
 
-function rateLimitOf(
+function toRateLimit(
   { tier, dailyQuota }: Caller,
   { used, paid }: { readonly used: number; readonly paid: number },
   day: number,
@@ -364,7 +364,7 @@ function rateLimitOf(
 }
 
 /** The account that pays for a caller's calls. */
-export function accountOf(caller: Caller): string {
+export function toAccount(caller: Caller): string {
   return caller.kind === 'keyed' ? keyAccount(caller.publicId) : bucketAccount(caller.bucket)
 }
 
@@ -506,7 +506,7 @@ export async function readUsage(
     select 1 as is_day, bucket as name, used, paid, 0 as micro_usd from usage_days
     where day = ${day} and bucket ${inNames(of.buckets)}
     union all
-    select 0, account, 0, 0, micro_usd from (${balancesOf(of.accounts)}) as held`)
+    select 0, account, 0, 0, micro_usd from (${selectBalances(of.accounts)}) as held`)
   const days = new Map<string, UsageDay>()
   const balances = new Map<string, MicroUsd>()
   for (const row of rows)

@@ -1,5 +1,5 @@
 import { keyAccount } from '#accounts/ledger/account.ts'
-import { accountOf } from '#accounts/metering/meter/meter.ts'
+import { toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { lastDays } from '#base/time.ts'
@@ -42,7 +42,7 @@ export async function readHistory(
   const since = days[0] ?? 0
   const counted = await readCounted(connection, caller.bucket, since)
   const parts = caller.kind === 'keyed' ? await readKeys(connection, caller, since) : []
-  const spent = caller.kind === 'keyed' ? [] : await readSpend(connection, accountOf(caller), since)
+  const spent = caller.kind === 'keyed' ? [] : await readSpend(connection, toAccount(caller), since)
   return days.map((day) => {
     const { used, paid } = counted.get(day) ?? { used: 0, paid: 0 }
     if (caller.kind !== 'keyed') {
@@ -94,7 +94,7 @@ async function readKeys(
     with told as (
       select public_id, is_first from keys where wallet = ${caller.wallet}
       order by is_first desc, created_unix desc, public_id limit ${HISTORY_KEYS_MAX}
-    ), parts as (${partsOf(caller.wallet, caller.bucket, since)})
+    ), parts as (${selectParts(caller.wallet, caller.bucket, since)})
     select parts.day, told.public_id, coalesce(max(told.is_first), 0) as is_first,
       cast(sum(parts.used) as bigint) as used, cast(sum(parts.paid) as bigint) as paid,
       cast(sum(parts.micro_usd) as bigint) as micro_usd
@@ -104,7 +104,7 @@ async function readKeys(
 }
 
 /** Returns what each key paid; the first key has 0 free calls here. */
-function partsOf(wallet: string, bucket: string, since: number): Sql {
+function selectParts(wallet: string, bucket: string, since: number): Sql {
   return sql`
     select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd
     from keys join key_days on key_days.public_id = keys.public_id

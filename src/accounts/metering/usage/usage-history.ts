@@ -115,7 +115,7 @@ function showHistory(identity: string, history: readonly HistoryDay[]) {
   return {
     identity,
     days: history.length,
-    totals: showCharged(sumOf(history)),
+    totals: showCharged(sumHistory(history)),
     history: history.map((day) => ({
       ...showDay(day),
       ...showCharged(day),
@@ -146,7 +146,7 @@ function showCharged({ calls, paid, spent }: Charged) {
   return { requestCount: calls, overageCount: paid, spentUsd: toUsd(spent) }
 }
 
-function sumOf(history: readonly Charged[]): Charged {
+function sumHistory(history: readonly Charged[]): Charged {
   const sum = { calls: 0, paid: 0, spent: 0n }
   for (const { calls, paid, spent } of history) {
     sum.calls += calls

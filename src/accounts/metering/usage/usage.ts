@@ -7,7 +7,7 @@ import type { Context } from '#context.ts'
 import { column, type Sql, sql } from '#db/sql.ts'
 import type { Retained } from '#index/retained.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { meterOf } from '../meter/meter.ts'
+import { getMeter } from '../meter/meter.ts'
 
 const Usage = named('Usage', {
   identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
@@ -36,7 +36,7 @@ export function usageRoute(ctx: Context): Route {
     answers: { 200: { description: 'The figures as they stand.', schema: Usage } },
     refusals: ['metering_unavailable'],
     async handle({ caller }) {
-      const rateLimit = await meterOf(ctx).rateLimit(caller)
+      const rateLimit = await getMeter(ctx).rateLimit(caller)
       const { tier, requestCount, dailyQuota, remaining, overageCount, resetUnix } = rateLimit
       const body = {
         identity: caller.identity,
