@@ -848,7 +848,7 @@ export type TokenStats = {
   readonly holderCount: number | null
   readonly priceUsd: number | null
   readonly priceUsdExact: string | null
-  /** Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old */
+  /** Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old */
   readonly priceUnknown:
     | 'no_source'
     | 'no_event'

@@ -264,7 +264,7 @@ function toHeaderMap({ headers }: Outgoing): ReadonlyMap<string, string> {
   return found
 }
 
-export function decodeBody({ body }: Pick<Outgoing, 'body'>): string {
+function decodeBody({ body }: Pick<Outgoing, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }
 

@@ -281,7 +281,7 @@ export class AnswerCache {
     const status = await readIndexStatus(connection, this.#ctx.ecosystem.chains)
     if (status === undefined) return undefined
     const nowUnix = unixNow(this.#ctx.clock)
-    const conditions = status.chains.map((each) => judgeCondition(each, nowUnix)[1])
+    const conditions = status.chains.map((each) => judgeCondition(each, nowUnix))
     return { status, nowUnix, revision: [status.revision, ...conditions].join('-') }
   }
 }

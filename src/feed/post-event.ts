@@ -141,7 +141,7 @@ export function parseWebhookUrl(
 }
 
 /** Drops the brackets of IPv6. */
-export function readHost({ hostname }: URL): string {
+function readHost({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 

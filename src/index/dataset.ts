@@ -30,7 +30,7 @@ export interface Dataset<Fact> {
   decode(log: Log, others: readonly Log[]): readonly Fact[]
   /** Whether a log is decoded once all logs of its transaction are read. */
   isWaiting?(log: Log): boolean
-  /** Set on the dataset that finds the contracts of others. */
+  /** Factories and feeds whose contracts this dataset looks up; only `contractsDataset` has it. */
   readonly origins?: Origins
   /** Learns contracts from logs before they are stored; `load` resets to what is stored. */
   learn?(logs: readonly Log[]): void
@@ -61,7 +61,7 @@ export interface LogProblem {
 /** A log that adds no fact. */
 type ReportLog = (log: Log, problem: LogProblem) => void
 
-export interface Staged {
+interface Staged {
   take(logs: readonly Log[]): void
   /** Decodes what waited, too. */
   apply(change: Change): Promise<void>

@@ -105,7 +105,7 @@ export function judgeCondition(status: ChainStatus, nowUnix: number): 'live' | '
 }
 
 /** A chain at the head is up to one commit behind. */
-export const SYNCING_BLOCKS = 64
+const SYNCING_BLOCKS = 64
 
 export function judgeFinality(status: ChainStatus, blockNumber: number): Finality {
   if (blockNumber <= status.finalizedNumber) return 'finalized'

@@ -39,7 +39,6 @@ const topFolders = rooms.filter((room) => !room.includes('/'))
 const kindFileRooms: Readonly<Record<string, string>> = {
   'kind.ts': 'src/ecosystem',
   'kinds.ts': 'src/ecosystem',
-  'known-events.ts': 'src/ecosystem',
   'repeated-burns.ts': 'src/ecosystem',
   'card.ts': 'src/site',
   'cards.ts': 'src/site',

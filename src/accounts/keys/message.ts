@@ -76,7 +76,7 @@ const DAY_MS = 86_400_000
 /** Tolerates clocks that run ahead. */
 const AHEAD_MAX_MS = 60_000
 
-export function listFields(action: Action): readonly Field[] {
+function listFields(action: Action): readonly Field[] {
   return FORMS[action].fields
 }
 

@@ -10,7 +10,7 @@ interface SpendInput {
   readonly day: number
 }
 
-export interface Spent {
+interface Spent {
   readonly calls: number
   readonly balance: MicroUsd
 }

@@ -4,7 +4,7 @@ import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
 import { RESULT_LIST } from '../scan-logs.ts'
 import type { RpcCall } from './call-source.ts'
 import type { HttpAnswer } from './http-post.ts'
-import { readRefusal } from './refusals.ts'
+import { type RefusalWords, readRefusal } from './refusals.ts'
 
 export interface SentCall extends RpcCall {
   readonly id: number
@@ -184,13 +184,10 @@ function takeResult(value: unknown, answer: HttpAnswer, asked: AskedCall): unkno
   return value.result
 }
 
-interface RefusalWords {
-  readonly message: string
-  readonly code?: number | undefined
-}
+type Words = Pick<RefusalWords, 'message' | 'code'>
 
 function toRefusal(
-  words: RefusalWords,
+  words: Words,
   { status, retryAfterMs }: HttpAnswer,
   { method, blocksAsked }: AskedCall,
 ): EndpointError {
@@ -217,7 +214,7 @@ function refusalOfBatch(answer: HttpAnswer, value: unknown, first: AskedCall): E
 /** Some nodes put the refusal into `data`; a few repeat the request there. */
 const DATA_CHARS_MAX = 300
 
-function readWords(error: unknown): RefusalWords {
+function readWords(error: unknown): Words {
   if (!isObject(error)) return { message: String(error ?? '') }
   const { message, code, data } = error
   const details = typeof data === 'string' ? data : isObject(data) ? JSON.stringify(data) : ''

@@ -1,6 +1,6 @@
 import type { FailureKind } from '#chain/rpc-error.ts'
 
-interface RefusalWords {
+export interface RefusalWords {
   readonly method: string
   readonly message: string
   readonly code?: number | undefined
@@ -8,7 +8,7 @@ interface RefusalWords {
   readonly blocksAsked?: number | undefined
 }
 
-export interface NodeRefusal {
+export interface KnownRefusal {
   readonly kind: FailureKind
   readonly blocksMax?: number
   readonly blocksThatFit?: number
@@ -85,7 +85,7 @@ const SUGGESTED = [
   /with the range (\d+)\s*-\s*(\d+)/i,
 ]
 
-export function readRefusal(words: RefusalWords): NodeRefusal {
+export function readRefusal(words: RefusalWords): KnownRefusal {
   const { method, message, code, status } = words
   if (status === 429) return { kind: 'too-fast' }
   if (NO_ACCESS.includes(status)) return { kind: 'unreachable' }
@@ -98,7 +98,7 @@ export function readRefusal(words: RefusalWords): NodeRefusal {
   return { kind: status >= 500 ? 'unreachable' : 'refused' }
 }
 
-function readLogsRefusal(words: RefusalWords): NodeRefusal {
+function readLogsRefusal(words: RefusalWords): KnownRefusal {
   const { message, code, status, blocksAsked } = words
   const blocksThatFit = suggestion(message, blocksAsked)
   const blocksMax = RESULT_CAP.test(message) ? undefined : blockCap(message, blocksAsked)

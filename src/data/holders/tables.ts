@@ -7,7 +7,7 @@ import { CLUSTERED } from '#db/migrate.ts'
  * `holder_totals`: what is held on all chains, of tokens on several.
  * `balance_deltas`: movements of blocks that are not final, for reverts; `last_unix` is what the
  *   balance had before, null without one.
- * `balance_hours`: balances before the first movement of an hour, which is in `block_number`, for 31 days.
+ * `balance_hours`: balances before the first movement of an hour, which is in `block_number`, for 35 days.
  * `holder_spans`: ended periods of holding; most holders never left.
  * `holder_buckets`: holders gained and lost over all chains.
  */

@@ -192,7 +192,7 @@ function fixedPoints({ prices }: PricedToken): readonly SourcedPoint[] {
 }
 
 /** The later of a point read from events and the last fixed price up to the moment. */
-export function withFixed(
+function withFixed(
   token: PricedToken,
   point: PricePoint | undefined,
   unix: number,

@@ -91,7 +91,7 @@ const tokenShape = named('TokenStats', {
   priceUsdExact: nullable(priceText),
   priceUnknown: nullable(Type.Enum([...PRICE_GAPS]), {
     description:
-      'Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `not_read`: history is still being read; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old',
+      'Why there is no price. `no_source`: none is configured; `no_event`: its source has stated none yet; `no_liquidity`, `low_liquidity`: nothing, or too little, can be traded; `stale`: the feed is too old',
   }),
   marketCapUsd: usdOrNull,
   marketCapUsdExact: nullable(priceText),

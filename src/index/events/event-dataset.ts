@@ -146,7 +146,7 @@ export async function revertEvents(
 }
 
 /** A row that a mapping makes of a log. */
-export interface MappedRow {
+interface MappedRow {
   readonly source: EventSource
   readonly args: EventArguments
   /** Its number among the rows of the log, where a module makes them. */

@@ -48,7 +48,7 @@ export async function runBackup(
   if (!existsSync(accounts))
     throw new ConfigError(`no such file: ${accounts}; name the folder with --data`)
   const part = `${file}.part`
-  // Private, because it holds wallets and digests of secrets; `wx` never replaces another backup.
+  // Private, because it holds secrets of webhooks; `wx` never replaces another backup.
   closeSync(openSync(part, 'wx', 0o600))
   try {
     const source = new DatabaseSync(accounts, { readOnly: true })

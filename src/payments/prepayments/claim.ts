@@ -41,10 +41,7 @@ interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredit
 }
 
 /** Returns undefined if the key already claimed this transaction. */
-export async function insertClaim(
-  connection: Connection,
-  claim: NewClaim,
-): Promise<Claim | undefined> {
+async function insertClaim(connection: Connection, claim: NewClaim): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
     insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
       claimed_micro_usd, created_unix, opened_unix)
@@ -55,7 +52,7 @@ export async function insertClaim(
   return row && claims.read(row)
 }
 
-export async function lockClaim(
+async function lockClaim(
   connection: Connection,
   input: { readonly publicId: string; readonly txHash: Hash },
 ): Promise<Claim | undefined> {
@@ -107,7 +104,7 @@ function isOfSender(senders: readonly Address[]): Sql {
     where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
 }
 
-export async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
+async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
   await connection.run(sql`
     update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
       trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
@@ -138,7 +135,7 @@ export async function findProof(
   return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
 }
 
-export async function insertProof(
+async function insertProof(
   connection: Connection,
   proof: {
     readonly claimId: string

@@ -21,8 +21,8 @@ interface Posted {
   readonly signature: string
 }
 
-/** Empty if the contract's owners approved the text on chain. The maximum fits about thirty owners. */
-const BYTES = /^0x(?:[0-9a-f]{2}){0,2048}$/i
+/** A contract wallet's signature: `0x` alone where its owners approved the text on chain; 2,048 bytes hold about thirty of theirs. */
+const CONTRACT_SIGNATURE = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 
 /** Accepts a proof that the payer's key signed, or else the payer's contract. */
 export async function checkProof(
@@ -37,7 +37,7 @@ export async function checkProof(
   if (refused === undefined) return { message, signature, byContract: false }
   const mayBeContracts =
     refused.code.startsWith('invalid_signature') || refused.code === 'message_expired'
-  if (!mayBeContracts || !BYTES.test(signature)) return refused
+  if (!mayBeContracts || !CONTRACT_SIGNATURE.test(signature)) return refused
   const text = await verifyPayerProof(ctx, { ...named, byContract: true, freshness: 'day' })
   if (text !== undefined) return refused.code === 'message_expired' ? refused : text
   return checkByContract(ctx, { posted, refused }, asker)

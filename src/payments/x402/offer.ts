@@ -287,7 +287,7 @@ export function toListing(ctx: Offering) {
   return { resource: { ...resource, serviceName: service.name }, accepts, extensions }
 }
 
-export interface PaymentResponse {
+interface PaymentResponse {
   readonly payload:
     | { readonly version: 1 | 2; readonly authorization: { from: Address; value: bigint } }
     | undefined

@@ -160,7 +160,7 @@ export async function judgePayment(chain: PaidChain, payment: X402Payment): Prom
 
 const PAGE_BLOCKS = 500
 
-/** Covers an authorization's hour: 1,800 blocks on Base, more elsewhere. */
+/** 40 pages of 500 blocks are more than an hour, for which an authorization is valid, on chains with a block each 0.2 s. */
 const PAGES_MAX = 40
 
 /** Searches the transaction that used an authorization. Finding none proves nothing, because the node may lag. */

@@ -137,7 +137,7 @@ async function provePayable({ clock }: Context, { rpc, payment }: Settling): Pro
 }
 
 /** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
-export async function embeddedFacilitator(
+async function embeddedFacilitator(
   ctx: Context,
   setting: Extract<SettlingSetting, { kind: 'wallet' }>,
   { rpc, payment }: PaidChain,
@@ -219,7 +219,7 @@ async function refuse(): Promise<never> {
  * USDC takes up to 103,000, and a contract wallet with a few owners 50,000 more. Simulations get the same limit, so
  * that a wallet cannot spend more than they show.
  */
-export const TRANSFER_GAS = 200_000n
+const TRANSFER_GAS = 200_000n
 
 /** The first transfer to a wallet costs this; later ones cost less. */
 const TRANSFER_GAS_USUAL = 103_000n
