@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4188,
   api: 3312,
   base: 753,
-  chain: 3195,
+  chain: 3192,
   data: 5395,
   db: 1768,
   ecosystem: 2967,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4932,
   main: 1441,
   ops: 4151,
-  payments: 5577,
+  payments: 5575,
   site: 2065,
   tests: 49173,
 }
