@@ -48,6 +48,19 @@ const paymentChecks: readonly Check[] = [
       order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
+    'what came in from the chains is what live credits hold',
+    sql`select account as subject, cast(sum(expected) as bigint) as expected,
+        cast(sum(found) as bigint) as found
+      from (
+        select 'chain_in:' || cast(chain_id as text) as account, micro_usd as expected, 0 as found
+        from credits where reversed_unix is null
+        union all
+        select account, 0, -micro_usd from postings where account like 'chain_in:%'
+      ) as parts
+      group by account having sum(expected) <> sum(found)
+      order by account limit ${DIFFERENCES_MAX}`,
+  ),
+  queryCheck(
     'every credit or reversal entry belongs to a credit',
     sql`select journal_entries.id as subject, 1 as expected, 0 as found
       from journal_entries left join credits

@@ -34,6 +34,8 @@ async function createStore(harness: Harness): Promise<void> {
 const CORRUPTIONS: Record<string, Sql> = {
   'each credit has its ledger entry, and a reversed one its reversal': sql`
     update credits set micro_usd = micro_usd + 1`,
+  'what came in from the chains is what live credits hold': sql`
+    update credits set reversed_unix = 1 where reversed_unix is null`,
   'every credit or reversal entry belongs to a credit': sql`
     delete from credits where reversed_unix is null`,
   'a claim says that it held money exactly if it was ever credited': sql`

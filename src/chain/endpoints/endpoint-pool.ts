@@ -40,12 +40,13 @@ export class EndpointPool {
     throw new RpcError(`no usable endpoint (${states.join('; ')})`)
   }
 
-  /** One in `avoid` only as a last resort; undefined if none is known to have the block. */
+  /** One in `avoid` only where all others are paused; undefined if none is known to have the block. */
   forHistory(to: number, avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
     this.#probeWhenDue()
     const order = this.#order().filter(({ headNumber }) => (headNumber ?? -1) >= to)
     const whole = order.filter(({ state }) => state !== 'pruned')
-    return [...whole, ...order].find((each) => !avoid.has(each)) ?? order[0]
+    const isFree = (each: Endpoint) => !avoid.has(each) && each.limiter.pausedMs <= SHORT_PAUSE_MS
+    return [...whole, ...order].find(isFree) ?? order[0]
   }
 
   async refresh(): Promise<void> {

@@ -162,9 +162,13 @@ class HistoryStream {
     const isSmaller = isSize && blocks > 1
     const isHopeless = !isSmaller && avoid.has(endpoint) && !isOf(PASSING)
     if (isHopeless || tries >= TRIES_MAX) this.#failure ??= { error }
-    const again = isSmaller
-      ? { ...range, tries: 0 }
-      : { ...range, tries: tries + 1, avoid: new Set([...avoid, endpoint]) }
+    // A node that does not answer in time may do so for smaller ranges too.
+    const isElsewhere = !isSmaller || isOf(['timeout', 'cut-off'])
+    const again = {
+      ...range,
+      tries: isSmaller ? 0 : tries + 1,
+      avoid: isElsewhere ? new Set([...avoid, endpoint]) : avoid,
+    }
     this.#waiting = [...this.#waiting, again].sort((a, b) => a.from - b.from)
   }
 }

@@ -75,7 +75,7 @@ async function responseTo(
   for (let isFirst = true; ; isFirst = false) {
     const request = send()
     try {
-      const [incoming] = await once(request, 'response')
+      const [incoming] = await once(request, 'response', { signal })
       return incoming
     } catch (cause) {
       // The server closed a kept connection before it read the request.

@@ -2,8 +2,8 @@ import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
 import type { BulkInsert } from '#db/engine.ts'
-import { column, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
-import { inKeys } from '#db/typed-values.ts'
+import { column, inNames, type Row, sql, toStored } from '#db/sql.ts'
+
 import type { Change, Position } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
 
@@ -90,23 +90,27 @@ const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
 
 const NONE: HeldBalance = { balance: 0n, sinceUnix: null, lastUnix: 0 }
 
+/** Each token by itself: PostgreSQL looks such addresses up in the index, but pairs of a list by reading the whole table. */
+const ADDRESSES_AT_ONCE = 5_000
+
 export async function readBalances(
   { connection, chainId }: Change,
   movements: readonly Movement[],
 ): Promise<Balances> {
   const balances = new Map<string, HeldBalance>()
-  for (const part of chunks(movements, ROWS_PER_STATEMENT)) {
-    const keys = part.map(({ token, address }) => [token, address])
-    const found = await connection.run(sql`
-      select token, address, balance, since_unix, last_unix from balances
-      where chain_id = ${chainId} and ${inKeys({ token: 'text', address: 'text' }, keys)}`)
-    for (const row of found)
-      balances.set(`${row.token}|${row.address}`, {
-        balance: column.bigint(row, 'balance'),
-        sinceUnix: column.integerOrNull(row, 'since_unix'),
-        lastUnix: column.integer(row, 'last_unix'),
-      })
-  }
+  for (const [token, own] of Map.groupBy(movements, (each) => each.token))
+    for (const part of chunks(own, ADDRESSES_AT_ONCE)) {
+      const addresses = part.map(({ address }) => address)
+      const found = await connection.run(sql`
+        select address, balance, since_unix, last_unix from balances
+        where token = ${token} and address ${inNames(addresses)} and chain_id = ${chainId}`)
+      for (const row of found)
+        balances.set(`${token}|${row.address}`, {
+          balance: column.bigint(row, 'balance'),
+          sinceUnix: column.integerOrNull(row, 'since_unix'),
+          lastUnix: column.integer(row, 'last_unix'),
+        })
+    }
   return balances
 }
 
