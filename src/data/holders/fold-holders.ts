@@ -2,8 +2,8 @@ import type { Address } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import { startOfDay } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, inNames, ROWS_PER_STATEMENT, type Row, sql } from '#db/sql.ts'
-
+import { column, ROWS_PER_STATEMENT, type Row, sql } from '#db/sql.ts'
+import { inKeys } from '#db/typed-values.ts'
 import type { Change } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
 import type { HoldersSince, Movement } from './fold-balances.ts'
@@ -66,21 +66,17 @@ export async function foldHolders(
   return since
 }
 
-async function readDays(
+function readDays(
   connection: Connection,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
 ): Promise<readonly Row[]> {
-  const found: Row[] = []
-  for (const [token, own] of Map.groupBy(wallets, (each) => each.token)) {
-    const areTheirs = sql`token = ${token} and address ${inNames(own.map(({ address }) => address))}`
-    const days = await connection.run(sql`
-      select token, address, chain_id, since_unix as day_unix, 1 as holds
-      from balances where ${areTheirs} and since_unix is not null
-      union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
-      union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
-    found.push(...days)
-  }
-  return found
+  const keys = wallets.map(({ token, address }) => [token, address])
+  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
+  return connection.run(sql`
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null and ${areTheirs}
+    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
+    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
 }
 
 function toDay(row: Row): HolderDay {
