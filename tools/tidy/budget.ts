@@ -12,8 +12,8 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4188,
   api: 3312,
   base: 753,
-  chain: 3192,
-  data: 5395,
+  chain: 3198,
+  data: 5399,
   db: 1768,
   ecosystem: 2967,
   entry: 756,
@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4932,
   main: 1441,
   ops: 4151,
-  payments: 5575,
+  payments: 5588,
   site: 2065,
-  tests: 49173,
+  tests: 49175,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
