@@ -7,7 +7,7 @@ import { chunks } from '#base/chunks.ts'
 import { orderLogs } from '#chain/parse-rpc.ts'
 import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
 import type { ChainSource, SourceLog } from './chain-source.ts'
-import { type LogFilter, matches } from './log-filter.ts'
+import type { LogFilter } from './log-filter.ts'
 import { RpcError } from './rpc-error.ts'
 
 export interface FollowDeps {
@@ -277,6 +277,15 @@ async function compare(
   // A request by number may have been answered from another branch.
   if (receipts !== undefined && both.length > all.length)
     throw new RpcError(`${told}, but its receipts lack ${both.length - all.length} of them`)
+}
+
+export function matches(filter: LogFilter, log: Pick<Log, 'address' | 'topics'>): boolean {
+  const { addresses } = filter
+  if (addresses?.includes(log.address) === false) return false
+  return filter.topics.every((values, position) => {
+    const topic = log.topics[position]
+    return values === null || (topic !== undefined && values.includes(topic))
+  })
 }
 
 export function verifyLogs(header: BlockHeader, logs: readonly SourceLog[]): readonly Log[] {

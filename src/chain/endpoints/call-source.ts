@@ -4,7 +4,8 @@ import type { Hash } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
-import { type LogFilter, matches } from '../log-filter.ts'
+import { matches } from '../follow.ts'
+import type { LogFilter } from '../log-filter.ts'
 import {
   orderLogs,
   parseBlock,
