@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4932,
   main: 1441,
   ops: 4151,
-  payments: 5588,
+  payments: 5587,
   site: 2065,
   tests: 49175,
 }
