@@ -31,6 +31,9 @@ const INPUTS_FILE = join(ROOT, 'dist', 'inputs.json')
 /** What `npm start` runs. */
 export const BUILT_PROGRAM = join(ROOT, 'dist', 'cli', 'sexton.js')
 
+/** Types that mappings are written with; no bundle has them. */
+const MODULE_TYPES = 'src/ecosystem/module-types.ts'
+
 /** A package holds this build alone. */
 if (import.meta.main && process.argv.includes('--clean'))
   await rm(join(ROOT, 'dist'), { recursive: true, force: true })
@@ -107,9 +110,6 @@ async function licensesOf(files: readonly string[]): Promise<string> {
   })
   return (await Promise.all(texts)).join('\n---\n\n')
 }
-
-/** Types that mappings are written with; no bundle has them. */
-const MODULE_TYPES = 'src/ecosystem/module-types.ts'
 
 async function ecosystemTypes(): Promise<string> {
   return `${await readFile(join(ROOT, MODULE_TYPES), 'utf8')}
