@@ -27,7 +27,7 @@ export interface Config {
   readonly port: number
   /** Holds embedded databases and local chains. */
   readonly dataFolder: string
-  /** Of both stores. */
+  /** Where both stores are. */
   readonly database: StoreSetting
   /** Undefined: the local ecosystem. */
   readonly ecosystemFile: string | undefined

@@ -142,7 +142,7 @@ interface RouteDefinition<P extends Parameters, B extends TSchema> extends Route
   readonly body?: B
   /** Checks what single parameters cannot, before any charge, 304 or work. */
   check?(asked: Asked<P>): Refusal | undefined | Promise<Refusal | undefined>
-  /** Of the answer that would be given now: allows a 304 before any query or charge. */
+  /** The ETag of the answer that would be given now: allows a 304 before any query or charge. */
   etag?(asked: Asked<P>): Promise<string | undefined>
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }

@@ -314,7 +314,7 @@ export function readLogsAnswer(input: {
 
 type Pair = NonNullable<LogFilter['pairs']>[number]
 
-/** By address and topic. */
+/** Keyed by address and topic. */
 type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>
 
 const known = new WeakMap<LogFilter, Pairs>()

@@ -120,7 +120,7 @@ function bodySchema(
   return Type.Object({ data, meta })
 }
 
-/** Of settings of the file that are shown but not stored. */
+/** A digest of settings of the file that are shown but not stored. */
 function hashEcosystem(ecosystem: Ecosystem): string {
   const { chains, tokens, service } = ecosystem
   const names = chains.map(({ name, explorerUrl }) => [name, explorerUrl])

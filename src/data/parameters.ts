@@ -231,7 +231,7 @@ export function valuesAtDayEnds<Value>(
 interface SummedDay {
   readonly day: SeriesDay
   readonly sums: Sums
-  /** Of all events up to its end. */
+  /** The sum of all events up to its end. */
   readonly until: Sums
 }
 

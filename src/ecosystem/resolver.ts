@@ -8,7 +8,7 @@ type Left = Readonly<Record<string, readonly unknown[]>>
 export class Resolver {
   readonly problems: Problems
   readonly chains = new Map<string, Chain>()
-  /** By upper-case symbol. */
+  /** Keyed by upper-case symbol. */
   readonly tokens = new Map<string, PricedToken>()
   /** Tokens whose price was reported already. */
   readonly wronglyPriced = new Set<PricedToken>()

@@ -50,7 +50,7 @@ const CALL_TIMEOUT_MS = 10_000
 /** 5 MB over a slow line. */
 const HISTORY_TIMEOUT_MS = 30_000
 
-/** Of a transfer. */
+/** What the log of a transfer takes as JSON. */
 const BYTES_PER_LOG = 640
 
 /** JSON-RPC 2.0, 5.1: -32600 is "Invalid Request". */

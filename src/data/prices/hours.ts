@@ -19,7 +19,7 @@ export const CANDLE_DAYS = 90
 /** A day more, so that a reorg misses none. */
 const KEPT_SECONDS = (CANDLE_DAYS + 1) * DAY_SECONDS
 
-/** Of the prices of an hour; null where nothing could be traded. */
+/** The prices of an hour; null where nothing could be traded. */
 interface Extremes {
   readonly high: Extreme | null
   readonly low: Extreme | null
