@@ -204,6 +204,18 @@ test('after HTTP 429 the same range is asked again when the time has come', asyn
   assert.ok(Date.now() - startedMs < 1_000)
 })
 
+test('what one node cuts off is asked of another one, at once and not block by block', async () => {
+  script.intercept = ({ calls, outgoing }) => {
+    if (!calls.some(isLogs)) return false
+    outgoing.writeHead(200, { 'content-length': '1000' }).write('[')
+    outgoing.socket?.end()
+    return true
+  }
+  const parts = await readAll(open(node, spare), { to: 1_000 })
+  assertWhole(parts, 0, 1_000)
+  assert.ok(parts.length < 10, `${parts.length} parts`)
+})
+
 test('what cannot be read is asked of another node', async () => {
   const { answer } = chainScript(chain)
   script.answer = (call) => {

@@ -87,6 +87,14 @@ test('an endpoint that never answers ends at the time limit', async () => {
   assert.equal(await kindOf(openPost(url)('{}', soon)), 'timeout')
 })
 
+test('an endpoint that switches protocols ends at the time limit', async () => {
+  respond = (_, { socket }) =>
+    void socket?.write(
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
+    )
+  assert.equal(await kindOf(openPost(url)('{}', soon)), 'timeout')
+})
+
 test('an answer whose connection breaks in the middle is cut off', async () => {
   respond = (_, outgoing) => {
     outgoing.writeHead(200, { 'content-length': 1_000 })

@@ -45,6 +45,11 @@ const noBatches: readonly (readonly [string, number, string])[] = [
   ['its words', 400, '{"error":{"code":-32600,"message":"invalid request"}}'],
   ['a plain text', 403, 'batch requests are not available on this plan'],
   ['HTTP 501', 501, 'not implemented'],
+  [
+    'a limit of batches in words of size',
+    200,
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}',
+  ],
   ['an answer to the first call alone', 200, '{"jsonrpc":"2.0","id":1,"result":null}'],
 ]
 for (const [name, status, text] of noBatches)
