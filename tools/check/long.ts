@@ -7,7 +7,6 @@ import { openTestStage } from './test-stage.ts'
 const programs = [
   'test/accounts/main.ts',
   'test/accounts/main.ts --engine postgres --replicas 2',
-  'test/accounts/kill-behind-nginx.ts --calls 100000',
   'test/accounts/break-stores.ts',
   'test/accounts/break-stores.ts --engine postgres',
   'test/kill-at-every-write.ts',
@@ -19,7 +18,6 @@ const programs = [
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts test/setup/other-nodes.test.ts',
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
-  '--test test/deploy/image/run-image.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
   'test/hostile-tokens/main.ts --seeds 300',

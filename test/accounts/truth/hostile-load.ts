@@ -14,8 +14,6 @@ export interface LoadInput {
   readonly lines: number
   /** Between two turns of a line, to leave the processor to others; none unless given. */
   readonly pauseMs?: number
-  /** Whether lines may end because replicas are being killed. */
-  readonly mayBreak?: boolean
   /** Ends it before all calls are made. */
   readonly stop?: AbortSignal
 }
@@ -69,8 +67,6 @@ export async function runLoad(recorder: Recorder, input: LoadInput): Promise<voi
   )
 }
 
-const BROKEN = Symbol('a line that ended by itself')
-
 class LoadLine {
   readonly #recorder: Recorder
   readonly #input: LoadInput & { readonly url: string }
@@ -95,30 +91,27 @@ class LoadLine {
         const wanted = chance.happens(PIPELINED) ? chance.integer(2, PIPELINED_MAX) : 1
         const calls = Array.from({ length: this.#take(wanted) }, () => this.#choose())
         isOver = calls.length === 0
-        const answers = await Promise.all(calls.map((call) => this.#make(line, call)))
-        if (answers.includes(BROKEN)) break
+        await Promise.all(calls.map((call) => this.#make(line, call)))
         if (pauseMs > 0) await sleep(pauseMs)
       }
       line.cut()
     }
   }
 
-  async #make(line: RawLine, call: RecordedCall): Promise<typeof BROKEN | undefined> {
-    const { chance, url, mayBreak } = this.#input
+  async #make(line: RawLine, call: RecordedCall): Promise<void> {
+    const { chance, url } = this.#input
     if (call.caller % HANGS_UP === 0 && chance.happens(ABORTED * HANGS_UP)) {
       const own = openRawLine(url)
-      const answer = recordCall({ ...this.#recorder, failed: () => undefined }, own, call)
+      const answer = recordCall(this.#recorder, own, call)
       await Promise.race([answer, sleep(chance.integer(0, 3))])
       own.cut()
       await answer
-      return undefined
+      return
     }
     const answer = await recordCall(this.#recorder, line, call)
-    if (answer === undefined && mayBreak) return BROKEN
     if (answer === undefined) throw new Error(`${url} ended a line by itself`)
     if (answer.status === 200 && call.kind === 'data' && chance.happens(0.05))
       this.#etag = headerOf(answer.head, 'etag') ?? this.#etag
-    return undefined
   }
 
   #choose(): RecordedCall {

@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainClient } from '#devnet/chain-client.ts'
 import type { Chance } from '#test/simulation/chance.ts'
-import {
-  ask,
-  isUnanswered,
-  makePremium,
-  mintSoon,
-  type Owner,
-  UnexpectedAnswer,
-} from '../world/owner.ts'
+import { ask, makePremium, mintSoon, type Owner } from '../world/owner.ts'
 import type { Recorder } from './record-call.ts'
 import type { WhoCalls } from './who-calls.ts'
 
@@ -21,8 +14,6 @@ export interface OwnerLifeInput {
   readonly chance: Chance
   /** The largest payment, micro-USD. */
   readonly paymentMost: number
-  /** Whether those who answer are being killed, so that owners ask again. */
-  readonly mayBreak: boolean
 }
 
 /** What owners have done, by deed. */
@@ -70,17 +61,16 @@ type HeldKey = WhoCalls['keys'][number]
 /** Pays for a key and waits until the money is there. */
 export async function deposit(
   { journal, clock }: Recorder,
-  { urls, base, mine, chance, paymentMost, mayBreak }: Omit<OwnerLifeInput, 'who' | 'owners'>,
+  { urls, base, mine, chance, paymentMost }: Omit<OwnerLifeInput, 'who' | 'owners'>,
   { caller, owner, key }: HeldKey,
 ): Promise<void> {
   const url = chance.pick(urls)
   const microUsd = BigInt(chance.integer(Math.ceil(paymentMost / 10), paymentMost))
   const txHash = await owner.pay(base, microUsd)
-  const id = await answered(mayBreak, () => owner.claim(url, { key, txHash, microUsd }))
+  const id = await owner.claim(url, { key, txHash, microUsd })
   await mine(3)
   for (;;) {
-    const waiting = `${url}/api/sessions/prepay/${id}?wait=10`
-    const record = await answered(mayBreak, () => ask(waiting, 200))
+    const record = await ask(`${url}/api/sessions/prepay/${id}?wait=10`, 200)
     if (record.verified) break
   }
   journal.add({ type: 'funded', caller, microUsd: Number(microUsd), atMs: clock() })
@@ -89,57 +79,21 @@ export async function deposit(
 /** The calls with the old key go on for a while: they must not be accepted for long. */
 async function endKey(
   { journal, clock }: Recorder,
-  { urls, who, chance, mayBreak }: OwnerLifeInput,
+  { urls, who, chance }: OwnerLifeInput,
   { caller, owner, key, isRotation }: HeldKey & { readonly isRotation: boolean },
 ): Promise<void> {
   const url = chance.pick(urls)
   journal.add({ type: 'ending', caller, atMs: clock() })
   if (isRotation) {
-    const made = await owner.rotate(url, key).catch((error: unknown) => {
-      // The new secret, if there is one, is lost with the answer.
-      if (mayBreak && isUncertain(error)) return undefined
-      throw error
-    })
-    if (made === undefined) who.addKey(owner, await mintSoon(owner, url))
-    else {
-      const successor = who.addKey(owner, made)
-      journal.add({ type: 'ended', caller, successor, atMs: clock() })
-    }
+    const successor = who.addKey(owner, await owner.rotate(url, key))
+    journal.add({ type: 'ended', caller, successor, atMs: clock() })
   } else {
-    await answered(mayBreak, () => owner.revoke(url, key), isRevoked)
+    await owner.revoke(url, key)
     journal.add({ type: 'ended', caller, successor: undefined, atMs: clock() })
     who.addKey(owner, await mintSoon(owner, url))
   }
   // Longer than a replica may take to notice, so that the record holds refusals too.
   setTimeout(() => who.dropKey(caller), STOLEN_MS).unref()
-}
-
-const ASK_AGAIN_MS = 100
-
-/** Asks again until there is an answer, or until it shows that an earlier try was done. */
-async function answered<T>(
-  mayBreak: boolean,
-  act: () => Promise<T>,
-  isDone: (error: unknown) => boolean = () => false,
-): Promise<T | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (attempt > 1 && isDone(error)) return undefined
-      if (!(mayBreak && isUncertain(error))) throw error
-      await sleep(ASK_AGAIN_MS)
-    }
-  }
-}
-
-/** The replica, the connection or the database ended meanwhile. */
-function isUncertain(error: unknown): boolean {
-  return isUnanswered(error) || (error instanceof UnexpectedAnswer && error.status === 503)
-}
-
-function isRevoked(error: unknown): boolean {
-  return error instanceof UnexpectedAnswer && error.status === 401
 }
 
 /** So long a thief goes on with a key that was revoked. */

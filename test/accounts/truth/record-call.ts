@@ -8,10 +8,6 @@ export interface Recorder {
   readonly clock: () => number
   /** Counts calls from 1. */
   nextCall(): number
-  /** Told of every failure: an answer of 5xx, or a line that ended. */
-  readonly failed?: (what: string) => void
-  /** Told of every answer of the service, in milliseconds. */
-  readonly took?: (ms: number) => void
 }
 
 export interface RecordedCall {
@@ -23,24 +19,19 @@ export interface RecordedCall {
 
 /** Makes one call; gives its answer, or undefined when the line ended before it. */
 export async function recordCall(
-  { journal, clock, nextCall, failed, took }: Recorder,
+  { journal, clock, nextCall }: Recorder,
   line: RawLine,
   { caller, kind, request, isHead }: RecordedCall,
 ): Promise<RawAnswer | undefined> {
   const call = nextCall()
   const sentMs = clock()
   journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
-  const named = request.replace('\r\n', `\r\nX-Call: ${call}\r\n`)
-  const started = performance.now()
-  const answer = await line.ask(named, { isHead })
+  const answer = await line.ask(request, { isHead })
   const atMs = clock()
-  if (answer === undefined || PROXY_STATUSES.includes(answer.status)) {
-    failed?.(answer === undefined ? 'connection ended' : `${answer.status} of the proxy`)
+  if (answer === undefined) {
     journal.add({ type: 'lost', call, caller, kind, atMs })
     return answer
   }
-  took?.(performance.now() - started)
-  if (answer.status >= 500) failed?.(`${answer.status} ${problemOf(answer)}`)
   const { status, head } = answer
   journal.add({
     type: 'answered',
@@ -56,13 +47,6 @@ export async function recordCall(
     atMs,
   })
   return answer
-}
-
-/** Said by a proxy for a replica that it could not ask, or that did not answer. */
-const PROXY_STATUSES: readonly number[] = [502, 504]
-
-function problemOf({ body }: RawAnswer): string {
-  return /"detail":"([^"]*)"/.exec(body)?.[1] ?? (body.slice(0, 80) || 'to HEAD')
 }
 
 function sourceOf(head: string): Source {

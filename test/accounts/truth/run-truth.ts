@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { mintUsdc } from '#devnet/actions.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Chance, chanceOf } from '#test/simulation/chance.ts'
-import { type AccountsWorld, type RoleMore, startAccountsWorld } from '../world/accounts-world.ts'
+import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon, type Owner } from '../world/owner.ts'
 import { residentMegabytes } from '../world/resident-megabytes.ts'
 import type { RoleProcess } from '../world/role-process.ts'
@@ -25,30 +25,11 @@ export interface TruthInput {
   /** Chains of several runs; new ones unless given. */
   readonly devnet?: Devnet
   readonly seed: string
-  /** How API processes differ from plain ones, such as by a broken meter. */
-  readonly api?: RoleMore
-  /** Connections to each URL; 64 unless given. */
-  readonly lines?: number
-  /** Starts what is called; plain processes unless given. */
-  readonly openSite?: (world: AccountsWorld) => Promise<Site>
   /** Whether `sexton audit` has the last word. */
   readonly audit: boolean
   /** Ends the load before all calls are made; what was called by then is compared. */
   readonly stop?: AbortSignal
   onProgress(progress: TruthProgress): void
-}
-
-/** What is called. */
-export interface Site {
-  readonly urls: readonly [string, ...string[]]
-  pids(): readonly number[]
-  /** Rejects when a process ended by itself. */
-  readonly gone: Promise<never>
-  /** Runs during the load until told to stop, and then leaves every process ready. */
-  readonly disturb?: (stop: AbortSignal) => Promise<void>
-  /** How many replicas each call reached, by its number; one where it is not named. */
-  reached?(): Promise<ReadonlyMap<number, number>>
-  stop(): Promise<void>
 }
 
 export interface TruthProgress {
@@ -66,17 +47,12 @@ export interface TruthResult {
   readonly deeds: Deeds
   readonly compared: Compared
   readonly lost: number
-  /** Calls that were answered 5xx, or whose connection ended, by cause. */
-  readonly failures: ReadonlyMap<string, number>
-  /** Milliseconds of a part of all answers, such as 0.99. */
-  tookMs(part: number): number
   readonly calls: number
   readonly seconds: number
 }
 
 const PRICE_MICRO_USD = 100
 const LINES = 64
-const TOOK_MS_MAX = 60_000
 const PROGRESS_MS = 1_000
 
 /** Runs the load against real processes, and compares what callers saw with what was counted. */
@@ -88,26 +64,25 @@ export async function runTruth(input: TruthInput): Promise<TruthResult> {
     quotas: plan.quotas,
   })
   try {
-    const site = await (input.openSite?.(world) ?? startApis(world, input))
+    const apis = await startApis(world, input)
     const chance = chanceOf(input.seed)
     const who = new WhoCalls(plan.addresses)
-    const owners = await settleOwners(world, { who, plan, url: site.urls[0] })
+    const owners = await settleOwners(world, { who, plan, url: apis[0].url })
     const file = join(world.folder, 'journal')
     const recorder = makeRecorder(file)
     const started = performance.now()
-    const deeds = await loadAndLive(recorder, { input, plan, world, site, chance, who, owners })
+    const deeds = await loadAndLive(recorder, { input, plan, world, apis, chance, who, owners })
     const seconds = (performance.now() - started) / 1_000
     recorder.journal.close()
-    const { truth, violations } = await followJournal(file, who, await site.reached?.())
-    const compared = await compare(world, { who, truth, violations, url: site.urls[0] })
+    const { truth, violations } = await followJournal(file, who)
+    const compared = await compare(world, { who, truth, violations, url: apis[0].url })
     if (input.audit) await audit(world, violations)
-    await site.stop()
+    for (const api of apis) await api.stop()
     const lost = [...truth.buckets.values()].reduce((sum, bucket) => sum + bucket.lost, 0)
     const lines = violations.lines()
     const calls = recorder.made()
     const { answers } = truth
-    const { failures, tookMs } = recorder
-    return { violations: lines, answers, deeds, compared, lost, failures, tookMs, calls, seconds }
+    return { violations: lines, answers, deeds, compared, lost, calls, seconds }
   } finally {
     await world.stop()
   }
@@ -134,28 +109,17 @@ function planFor(calls: number): Plan {
   }
 }
 
+type Apis = readonly [RoleProcess, ...RoleProcess[]]
+
 /** Processes that each can lead. */
-async function startApis(world: AccountsWorld, input: TruthInput): Promise<Site> {
-  const { api: more = {} } = input
-  const first = await world.start('start', more)
+async function startApis(world: AccountsWorld, input: TruthInput): Promise<Apis> {
+  const first = await world.start('start')
   // Tables are there once the first is ready.
   await first.ready()
-  const another = () => world.start('start', more)
+  const another = () => world.start('start')
   const others = await Promise.all(Array.from({ length: input.replicas - 1 }, another))
   await Promise.all(others.map((each) => each.ready()))
-  return siteOf([first, ...others])
-}
-
-function siteOf(apis: readonly [RoleProcess, ...RoleProcess[]]): Site {
-  const [first, ...others] = apis
-  return {
-    urls: [first.url, ...others.map((each) => each.url)],
-    pids: () => apis.map((each) => each.pid),
-    gone: gone(apis),
-    async stop() {
-      for (const api of apis) await api.stop()
-    },
-  }
+  return [first, ...others]
 }
 
 const KEYS_PER_OWNER = 3
@@ -180,22 +144,7 @@ async function settleOwners(
 
 function makeRecorder(file: string) {
   let calls = 0
-  const failures = new Map<string, number>()
-  const counts = new Uint32Array(TOOK_MS_MAX + 1)
   return {
-    took(ms: number) {
-      const slot = Math.min(Math.ceil(ms), TOOK_MS_MAX)
-      counts[slot] = (counts[slot] ?? 0) + 1
-    },
-    tookMs(part: number) {
-      let left = part * counts.reduce((sum, each) => sum + each, 0)
-      return counts.findIndex((each) => {
-        left -= each
-        return left <= 0
-      })
-    },
-    failures,
-    failed: (what: string) => void failures.set(what, (failures.get(what) ?? 0) + 1),
     journal: openJournal(file),
     clock: Date.now,
     made: () => calls,
@@ -210,7 +159,7 @@ interface Running {
   readonly input: TruthInput
   readonly plan: Plan
   readonly world: AccountsWorld
-  readonly site: Site
+  readonly apis: Apis
   readonly chance: Chance
   readonly who: WhoCalls
   readonly owners: readonly Owner[]
@@ -218,35 +167,32 @@ interface Running {
 
 async function loadAndLive(
   recorder: ReturnType<typeof makeRecorder>,
-  { input, plan, world, site, chance, who, owners }: Running,
+  { input, plan, world, apis, chance, who, owners }: Running,
 ): Promise<Deeds> {
   const stop = new AbortController()
-  const { urls } = site
-  const mayBreak = site.disturb !== undefined
-  const showing = showProgress(recorder, { input, site }, stop.signal)
+  const [first, ...others] = apis
+  const urls = [first.url, ...others.map(({ url }) => url)] as const
+  const showing = showProgress(recorder, { input, apis }, stop.signal)
   const life = {
     urls,
     base: world.devnet.chains.base.client,
     mine: world.mine,
     chance: chance.apart('owners'),
     paymentMost: plan.paymentMost,
-    mayBreak,
   }
   // Each wallet begins with money on one of its keys.
   await Promise.all(who.keys.slice(0, plan.owners).map((key) => deposit(recorder, life, key)))
   const living = liveAsOwners(recorder, { ...life, who, owners }, stop.signal)
-  const { calls, lines = LINES, stop: ending } = input
-  const load = { urls, who, calls, chance, mayBreak, lines, ...(ending && { stop: ending }) }
+  const { calls, stop: ending } = input
+  const load = { urls, who, calls, chance, lines: LINES, ...(ending && { stop: ending }) }
   const loading = runLoad(recorder, load)
-  const disturbing = site.disturb?.(stop.signal)
   try {
-    await Promise.race([loading, living, site.gone])
+    await Promise.race([loading, living, gone(apis)])
     await loading
   } finally {
     stop.abort()
   }
   await showing
-  await disturbing
   return await living
 }
 
@@ -263,14 +209,14 @@ async function gone(apis: readonly RoleProcess[]): Promise<never> {
 
 async function showProgress(
   recorder: ReturnType<typeof makeRecorder>,
-  { input, site }: Pick<Running, 'input' | 'site'>,
+  { input, apis }: Pick<Running, 'input' | 'apis'>,
   stop: AbortSignal,
 ): Promise<void> {
   const started = performance.now()
   const stopped = once(stop, 'abort')
   while (!stop.aborted) {
     await Promise.race([sleep(PROGRESS_MS, undefined, { ref: false }), stopped])
-    const ofApis = await Promise.all(site.pids().map(residentMegabytes))
+    const ofApis = await Promise.all(apis.map(({ pid }) => residentMegabytes(pid)))
     input.onProgress({
       calls: recorder.made(),
       seconds: (performance.now() - started) / 1_000,
@@ -280,18 +226,9 @@ async function showProgress(
   }
 }
 
-async function followJournal(
-  file: string,
-  who: WhoCalls,
-  reached: ReadonlyMap<number, number> | undefined,
-) {
+async function followJournal(file: string, who: WhoCalls) {
   const violations = new Violations()
-  // Only where a proxy stands before them do replicas die.
-  const options = reached && {
-    mayBeUnavailable: true,
-    reached: (call: number) => reached.get(call) ?? 1,
-  }
-  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD, options)
+  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD)
   for await (const entry of readJournal(file)) truth.follow(entry)
   return { truth, violations }
 }

@@ -34,8 +34,6 @@ export class BucketState {
 export interface TruthOptions {
   /** While the store fails, whatever needs it may be answered 503; a lost COMMIT reply may have counted that. */
   readonly mayBeUnavailable?: boolean
-  /** How many replicas a call reached, where a proxy asks another one; one unless given. */
-  readonly reached?: (call: number) => number
 }
 
 /**
@@ -50,7 +48,6 @@ export class Truth {
   readonly #violations: Violations
   readonly #pricePerCall: number
   readonly #mayBeUnavailable: boolean
-  readonly #reached: (call: number) => number
   readonly #callers = new Map<number, CallerState>()
 
   constructor(
@@ -59,9 +56,7 @@ export class Truth {
     pricePerCall: number,
     options: TruthOptions = {},
   ) {
-    const { mayBeUnavailable = false, reached = () => 1 } = options
-    this.#mayBeUnavailable = mayBeUnavailable
-    this.#reached = reached
+    this.#mayBeUnavailable = options.mayBeUnavailable ?? false
     this.#roster = roster
     this.#violations = violations
     this.#pricePerCall = pricePerCall
@@ -72,24 +67,17 @@ export class Truth {
     const bucket = this.#bucketOf(entry.caller)
     switch (entry.type) {
       case 'sent':
-        this.#inFlight(entry.kind, caller, bucket, this.#reached(entry.call))
+        this.#inFlight(entry.kind, caller, bucket, 1)
         break
       case 'answered':
-        this.#inFlight(entry.kind, caller, bucket, -this.#reached(entry.call))
-        // Each replica but the one that answered may have counted it, and that one if it answered 503.
-        this.#lost(
-          entry.kind,
-          caller,
-          bucket,
-          entry.status === 503
-            ? this.#reached(entry.call)
-            : Math.max(0, this.#reached(entry.call) - 1),
-        )
+        this.#inFlight(entry.kind, caller, bucket, -1)
+        // A store that fails at its COMMIT may have counted it.
+        if (entry.status === 503) this.#lost(entry.kind, caller, bucket)
         this.#answered(entry, caller, bucket)
         break
       case 'lost':
-        this.#inFlight(entry.kind, caller, bucket, -this.#reached(entry.call))
-        this.#lost(entry.kind, caller, bucket, this.#reached(entry.call))
+        this.#inFlight(entry.kind, caller, bucket, -1)
+        this.#lost(entry.kind, caller, bucket)
         break
       case 'funded':
         bucket.fundedMicroUsd += entry.microUsd
@@ -118,10 +106,10 @@ export class Truth {
     bucket.inFlight += by
   }
 
-  #lost(kind: CallKind, caller: CallerState, bucket: BucketState, times: number): void {
+  #lost(kind: CallKind, caller: CallerState, bucket: BucketState): void {
     if (!isMetered(kind)) return
-    caller.lost += times
-    bucket.lost += times
+    caller.lost += 1
+    bucket.lost += 1
   }
 
   #answered(answer: Answered, caller: CallerState, bucket: BucketState): void {

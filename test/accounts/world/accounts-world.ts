@@ -36,10 +36,7 @@ export interface AccountsWorld {
   stop(): Promise<void>
 }
 
-export interface RoleMore
-  extends Partial<
-    Pick<RoleStart, 'wrapper' | 'nodeFlags' | 'environment' | 'flags' | 'project' | 'program'>
-  > {
+export interface RoleMore extends Partial<Pick<RoleStart, 'wrapper' | 'environment' | 'flags'>> {
   /** Instead of the world's own. */
   readonly dataFolder?: string
 }

@@ -62,7 +62,7 @@ export function mintSoon(owner: Owner, url: string): Promise<OwnedKey> {
       owner.mint(url).catch((error: unknown) => {
         const isEarly =
           error instanceof UnexpectedAnswer && [403, 409, 429, 503].includes(error.status)
-        if (isEarly || isUnanswered(error)) return undefined
+        if (isEarly) return undefined
         throw error
       }),
     MINTED_MS,
@@ -125,11 +125,6 @@ export async function ask(
   const text = await answer.text()
   if (![status].flat().includes(answer.status)) throw new UnexpectedAnswer(url, answer.status, text)
   return JSON.parse(text)
-}
-
-/** Whether a replica or the connection to it ended before it answered. */
-export function isUnanswered(error: unknown): boolean {
-  return error instanceof UnexpectedAnswer ? error.status === 502 : error instanceof TypeError
 }
 
 export class UnexpectedAnswer extends Error {

@@ -28,16 +28,9 @@ export interface RoleStart {
   readonly environment: Readonly<Record<string, string>>
   /** Program and flags that the process is started by, such as strace; it must become the process. */
   readonly wrapper?: readonly string[]
-  /** Folder of another version's sources; this one's unless given. */
-  readonly project?: string
-  /** The program of that version. */
-  readonly program?: string
-  /** Flags for Node, such as `--import` of a mutation. */
-  readonly nodeFlags?: readonly string[]
 }
 
 const root = join(import.meta.dirname, '../../..')
-const SOURCE = 'src/ops/cli/sexton.mjs'
 
 /** What is kept of its output, to explain a failure. */
 const WORDS_MAX = 20_000
@@ -51,21 +44,12 @@ const STOP_MS = 20_000
 
 /** Starts a role; the process ends with this one. */
 export function startRole(start: RoleStart): RoleProcess {
-  const {
-    role,
-    port,
-    environment,
-    wrapper = [],
-    nodeFlags = [],
-    flags = [],
-    project = root,
-    // What is built starts in a third of the time; flags for Node mean the sources.
-    program: cli = project === root && nodeFlags.length === 0 ? BUILT_PROGRAM : SOURCE,
-  } = start
-  const command = [...wrapper, process.execPath, ...nodeFlags, cli, role, ...flags]
+  const { role, port, environment, wrapper = [], flags = [] } = start
+  // What is built starts in a third of the time.
+  const command = [...wrapper, process.execPath, BUILT_PROGRAM, role, ...flags]
   const [program = '', ...words] = command
   const child = spawn(program, words, {
-    cwd: project,
+    cwd: root,
     env: {
       ...nodeEnvironment,
       PORT: String(port),
