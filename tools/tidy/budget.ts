@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4151,
   payments: 5587,
   site: 2065,
-  tests: 49200,
+  tests: 47830,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
