@@ -10,7 +10,6 @@ import { createPruning, type Retained } from '#index/retained.ts'
 import { type Job, type JobRuns, type OpenJob, runJobs } from '#index/run-jobs.ts'
 import { readIndexStatus } from '#index/status.ts'
 import { RETAINED_CLAIMS } from '#payments/prepayments/claim.ts'
-import { getNotifier } from '#payments/prepayments/prepay-routes.ts'
 import { scanDeposits } from '#payments/prepayments/scan-deposits.ts'
 import { verifyPayments } from '#payments/prepayments/verifier.ts'
 import { RETAINED_PAYMENTS } from '#payments/x402/payment.ts'
@@ -134,7 +133,6 @@ function openVerifying(deps: JobDeps): () => Promise<void> {
   return async () => {
     const { credited, reversed } = await verifyPayments(deps)
     if (credited + reversed === 0) return
-    getNotifier(deps.ctx).notify()
     deps.logger.info({ credited, reversed }, 'prepayments were settled')
   }
 }

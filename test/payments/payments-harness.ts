@@ -17,7 +17,7 @@ import type { Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { moneyChecks } from '#payments/money-checks.ts'
-import { getNotifier, paymentsRoutes } from '#payments/prepayments/prepay-routes.ts'
+import { paymentsRoutes } from '#payments/prepayments/prepay-routes.ts'
 import { type Settled, verifyPayments } from '#payments/prepayments/verifier.ts'
 import type { Outcome } from '#route.ts'
 import {
@@ -184,9 +184,7 @@ export async function createHarness(
     },
     async pass() {
       await chain.writeInto(engine)
-      const settled = await verifyPayments(ctx)
-      if (settled.credited + settled.reversed > 0) getNotifier(ctx).notify()
-      return settled
+      return verifyPayments(ctx)
     },
     async confirm() {
       chain.mineEmpty(CONFIRMATIONS)

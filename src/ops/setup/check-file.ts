@@ -13,7 +13,6 @@ import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
 import { ProofError } from '#index/call-view.ts'
 import { proveEcosystem, proveStartBlocks } from '#index/prove-ecosystem.ts'
 import { readSupply } from '#index/token-contract.ts'
-import { proveWaysToPay } from '#payments/x402/paying-ways.ts'
 import { describeError, openNode } from './chain-view.ts'
 import { joinOutcomes, judgeMappings, type Outcome } from './check-mappings.ts'
 
@@ -54,7 +53,6 @@ export async function checkFile(
       return { unchecked: [...unproven].map(say) }
     },
     () => judgeMappings(clock, ecosystem, sourceOf),
-    () => judgePayments(clock, ecosystem),
     () => judgeSupplies(ecosystem, sourceOf),
   ]
   let done = 0
@@ -66,11 +64,7 @@ export async function checkFile(
       return outcome
     }),
   )
-  const { warnings: doubts, ...found } = joinOutcomes(outcomes)
-  // Payments that fail under a wrong domain are its consequence.
-  const isWrongDomain = found.errors.some(({ field }) => field === 'payment.domain')
-  const shown = doubts.filter(({ field }) => !isWrongDomain || field !== 'payment.asset')
-  return joinOutcomes([repeated, { warnings: endpoints }, { ...found, warnings: shown }])
+  return joinOutcomes([repeated, { warnings: endpoints }, ...outcomes])
 }
 
 function toOutcome(error: unknown): Partial<Outcome> {
@@ -87,17 +81,6 @@ function openSources({ chains }: Ecosystem): (chain: Chain) => ChainSource {
     const source = sources.get(id)
     if (source === undefined) throw new Error(`chain ${id} has no source`)
     return source
-  }
-}
-
-/** Transfers buy balance even where the token lacks EIP-3009 or a part of it. */
-async function judgePayments(clock: Clock, { payment }: Ecosystem): Promise<Partial<Outcome>> {
-  if (payment === null) return {}
-  try {
-    const messages = await proveWaysToPay(payment, clock)
-    return { warnings: messages.map((message) => ({ field: 'payment.asset', message })) }
-  } catch (error) {
-    return { unchecked: [`who can pay by x402 on ${payment.chain.name}: ${describeError(error)}`] }
   }
 }
 

@@ -7,8 +7,7 @@ import { toUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
-import { type Context, oncePerContext, reportError } from '#context.ts'
-import { StoreError } from '#db/engine.ts'
+import { type Context, oncePerContext } from '#context.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { answer, defineRoute, type Parameter, parsed, parseInteger, type Route } from '#route.ts'
 import {
@@ -20,7 +19,7 @@ import {
   registerClaim,
   type Trust,
 } from './claim.ts'
-import { readDeposits, readScan } from './deposits.ts'
+import { readDeposits } from './deposits.ts'
 import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
 import { type Asker, checkProof } from './payer-proof.ts'
 
@@ -273,7 +272,12 @@ function getPrepayRoute(ctx: Context): Route {
   })
 }
 
+/** Each reads its claim once per `POLL_MS`. */
 const WAITERS_MAX = 500
+
+const POLL_MS = 1_000
+
+const getWaiting = oncePerContext(() => ({ count: 0 }))
 
 interface Shown {
   readonly claim: Claim
@@ -290,9 +294,12 @@ async function waitForDecision(
     if (claim === undefined) return undefined
     const shown = { claim, state: await readClaimState(ctx, claim) }
     const leftMs = untilMs - ctx.clock()
+    const waiting = getWaiting(ctx)
     const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
-    if (!waits || getNotifier(ctx).count >= WAITERS_MAX) return shown
-    await wakeOrSleep(ctx, leftMs, signal)
+    if (!waits || waiting.count >= WAITERS_MAX) return shown
+    waiting.count += 1
+    await sleep(Math.min(leftMs, POLL_MS), signal)
+    waiting.count -= 1
   }
 }
 
@@ -306,73 +313,3 @@ async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefin
   const senders = [...new Set(known?.deposits.map(({ from }) => from))]
   return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })
 }
-
-async function wakeOrSleep(ctx: Context, leftMs: number, signal: AbortSignal): Promise<void> {
-  const woken = new AbortController()
-  const stop = getNotifier(ctx).listen(() => woken.abort())
-  await sleep(leftMs, AbortSignal.any([woken.signal, signal]))
-  stop()
-}
-
-/** Polls after which requests wake without a new block, because another process may have credited. */
-const BEATS_MAX = 5
-
-const POLL_MS = 1_000
-
-/** Wakes waiting requests at every block, and at every credit of this process. */
-class Notifier {
-  readonly #waiting = new Set<() => void>()
-  readonly #ctx: Context
-  #isWatching = false
-
-  constructor(ctx: Context) {
-    this.#ctx = ctx
-  }
-
-  get count(): number {
-    return this.#waiting.size
-  }
-
-  listen(notify: () => void): () => void {
-    this.#waiting.add(notify)
-    void this.#watch()
-    return () => void this.#waiting.delete(notify)
-  }
-
-  notify(): void {
-    for (const listener of this.#waiting) listener()
-  }
-
-  /** Polls once a second, however many requests wait. */
-  async #watch(): Promise<void> {
-    if (this.#isWatching) return
-    this.#isWatching = true
-    let head: number | undefined
-    try {
-      for (let beats = 1; this.count > 0; beats += 1) {
-        const newest = await this.#readHead()
-        if (newest !== head || beats >= BEATS_MAX) {
-          beats = 0
-          this.notify()
-        }
-        head = newest
-        await sleep(POLL_MS)
-      }
-    } finally {
-      this.#isWatching = false
-    }
-  }
-
-  /** Swallows failures: a request that needs the store reports them itself. */
-  async #readHead(): Promise<number | undefined> {
-    try {
-      const reads = { run: this.#ctx.accounts.read }
-      return (await readScan(reads, requirePayment(this.#ctx)))?.number
-    } catch (error) {
-      if (!(error instanceof StoreError)) reportError(this.#ctx, error)
-      return undefined
-    }
-  }
-}
-
-export const getNotifier = oncePerContext((ctx) => new Notifier(ctx))

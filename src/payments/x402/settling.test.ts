@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getSelector } from 'ox/AbiFunction'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hash } from '#base/address.ts'
@@ -13,7 +12,6 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { ASSET, CHAIN_ID, NOON_UNIX, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
-import { provePayingWays } from './paying-ways.ts'
 import { evmSigner, gasOfDay, readSettlingSetting, SettlingWallet } from './settling.ts'
 
 const URL = 'https://facilitator.example'
@@ -83,28 +81,6 @@ test('the settling wallet sends transfers of the asset to payTo wallets, and not
     await assert.rejects(writeContract(other), /a settling wallet/)
   await assert.rejects(sendTransaction({ to: PAYER, data: '0x' }), /a settling wallet/)
   assert.equal(sent.length, 1)
-})
-
-const PARTS = getSelector(
-  `function transferWithAuthorization(${INPUTS.slice(0, 6)}, uint8, bytes32, bytes32)`,
-)
-
-test('the ways that an asset takes are told from those that it refuses', async () => {
-  const ways = await provePayingWays({
-    payment: PAYMENT,
-    clock: () => NOON_UNIX * 1_000,
-    rpc: {
-      async call({ data }) {
-        if (data.startsWith(PARTS)) return '0x'
-        throw new NodeRefusal(3, 'execution reverted')
-      },
-    },
-  })
-  assert.deepEqual(ways, [
-    { by: 'keys, as (v, r, s)', refusal: undefined },
-    { by: 'keys, as bytes', refusal: 'execution reverted' },
-    { by: 'contract wallets', refusal: 'execution reverted' },
-  ])
 })
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
