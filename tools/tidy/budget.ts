@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 756,
   feed: 1674,
   index: 4932,
-  main: 1441,
-  ops: 4151,
-  payments: 5587,
+  main: 1439,
+  ops: 4134,
+  payments: 5447,
   site: 2065,
-  tests: 47830,
+  tests: 47791,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
