@@ -55,8 +55,6 @@ export interface Faults {
   wireForm: WireForm
   /** The form of the next answers, as often as it says. */
   transport: TransportFault | undefined
-  /** How long the next answer takes, in milliseconds. */
-  latencyMs(): number
 }
 
 export interface TransportFault {
@@ -65,10 +63,7 @@ export interface TransportFault {
     | 'html'
     | 'bad-gateway'
     | 'truncated'
-    | 'hang'
     | 'reset'
-    | 'drip'
-    | 'huge'
     | 'gzip'
     | 'gzip-garbage'
     | 'wrong-id'
@@ -103,7 +98,6 @@ export function noFaults(): Faults {
     blooms: 'right',
     wireForm: 'chunked',
     transport: undefined,
-    latencyMs: () => 0,
   }
 }
 

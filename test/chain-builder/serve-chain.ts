@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalServer, type RpcCall, readRpcRequest, startLocalServer } from '../rpc-server.ts'
 import { answerRpc, type NodeState, RefusedCall } from './answer-rpc.ts'
 import type { BuiltChain } from './built-chain.ts'
 import { noFaults, type TransportFault } from './faults.ts'
 import { sendAnswer } from './send-answer.ts'
-import type { ServerWatch } from './server-watch.ts'
 
 /** A made-up chain behind a real JSON-RPC socket; its chain and its faults can be switched. */
 export interface ServedChain extends NodeState, LocalServer {
@@ -19,20 +17,18 @@ export async function serveChain(
   options: {
     readonly safeDepth?: number
     readonly finalDepth?: number
-    readonly watch?: ServerWatch
   } = {},
 ): Promise<ServedChain> {
   const methods: string[] = []
-  const { safeDepth = 4, finalDepth = 8, watch = { busy: () => {}, idle: () => {} } } = options
+  const { safeDepth = 4, finalDepth = 8 } = options
   const node: NodeState = { chain, safeDepth, finalDepth, faults: noFaults() }
   let requests = 0
   const server = await startLocalServer((incoming, outgoing) => {
-    watch.busy()
     requests += 1
     const isOther = node.faults.otherFork !== undefined && requests % 2 === 0
-    answer({ node, isOther, methods, watch }, incoming, outgoing)
-      .catch((error: unknown) => void outgoing.destroy(toError(error)))
-      .finally(() => watch.idle())
+    answer({ node, isOther, methods }, incoming, outgoing).catch(
+      (error: unknown) => void outgoing.destroy(toError(error)),
+    )
   })
   return Object.assign(node, { ...server, methods })
 }
@@ -46,28 +42,19 @@ interface AnswerDeps {
   /** Whether the node on the other fork answers this time. */
   readonly isOther: boolean
   readonly methods: string[]
-  readonly watch: ServerWatch
 }
 
 async function answer(
-  { node, isOther, methods, watch }: AnswerDeps,
+  { node, isOther, methods }: AnswerDeps,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { calls, answerWith } = await readRpcRequest(incoming)
   methods.push(...calls.map((call) => call.method))
-  await rest(watch, node.faults.latencyMs())
   const fault = nextFault(node)
   const asked = isOther ? { ...node, chain: node.faults.otherFork ?? node.chain } : node
   const results = calls.map((call) => answerCall(asked, call, fault))
-  await sendAnswer({ outgoing, watch, wireForm: node.faults.wireForm }, answerWith(results), fault)
-}
-
-async function rest(watch: ServerWatch, restMs: number): Promise<void> {
-  if (restMs <= 0) return
-  watch.idle()
-  await sleep(restMs)
-  watch.busy()
+  await sendAnswer({ outgoing, wireForm: node.faults.wireForm }, answerWith(results), fault)
 }
 
 function nextFault({ faults: { transport } }: NodeState): TransportFault | undefined {

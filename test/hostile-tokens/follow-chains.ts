@@ -10,6 +10,8 @@ import { commitDepsOf } from '#test/stepped-index.ts'
 export interface FollowedChains {
   /** Does the next thing on a chain; false when there is none, or when it fails again and again. */
   advance(chain: Chain): Promise<boolean>
+  /** Goes on as a new process. */
+  restart(): void
   /** The newest failures, oldest first. */
   failures(): readonly Error[]
 }
@@ -20,29 +22,36 @@ export async function followChains(
 ): Promise<FollowedChains> {
   const deps = await commitDepsOf(register, ecosystem)
   const { chains } = ecosystem
-  const followed = new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
+  const begin = () => new Map(chains.map((chain) => [chain.id, followChain(deps, chain)]))
+  let followed = begin()
   return {
     advance: async (chain) => (await followed.get(chain.id)?.advance()) ?? false,
+    restart() {
+      followed = begin()
+    },
     failures: () => [...followed.values()].flatMap(({ failures }) => failures.slice(-1)),
   }
 }
 
-/** A reorganisation between two calls fails once or twice; honest nodes never fail more often. */
-const FAILURES_MAX = 8
+/** More in a row than broken nodes cause before they are well again. */
+const FAILURES_MAX = 40
 
 function followChain(deps: CommitDeps, chain: Chain) {
   const index = new ChainIndex({ ...deps, source: openSource(chain) }, chain)
   const note = new StallNote(deps, chain.id)
   const failures: Error[] = []
+  let inARow = 0
   return {
     failures,
     async advance() {
-      if (failures.length >= FAILURES_MAX) return false
+      if (inARow >= FAILURES_MAX) return false
       try {
         const { kind } = await index.followOnce()
         await note.worked()
+        inARow = 0
         return kind !== 'idle' && kind !== 'behind'
       } catch (error) {
+        inARow += 1
         failures.push(error instanceof Error ? error : new Error(String(error)))
         await note.failed(error)
         return true

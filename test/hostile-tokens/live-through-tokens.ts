@@ -1,16 +1,18 @@
 import type { Engine } from '#db/engine.ts'
 import { type ChainName, chainIds } from '#devnet/addresses.ts'
 import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
+import { noFaults } from '#test/chain-builder/faults.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
-import { type Chance, chanceOf } from '#test/simulation/chance.ts'
+import { type Chance, chanceOf } from '#test/chance.ts'
 import { describeFailure, type Run } from './describe-failure.ts'
 import { differencesOf, type Figures } from './figures.ts'
 import { type FollowedChains, followChains } from './follow-chains.ts'
 import { hostileEcosystem } from './hostile-ecosystem.ts'
+import { breakNode } from './node-faults.ts'
 import { readApi, readRegister } from './read-register.ts'
 import { recount } from './recount/recount.ts'
 import { makeTokenLife, type TokenLife } from './token-life.ts'
-import { type Feature, planWorld, type WorldPlan } from './world-plan.ts'
+import { planWorld, type WorldPlan } from './world-plan.ts'
 
 const GENESIS_UNIX = 1_700_000_000
 
@@ -33,18 +35,10 @@ interface LivingChain {
  */
 export async function liveThroughTokens(
   register: Engine,
-  {
-    seed,
-    proofs,
-    only,
-  }: {
-    readonly seed: number
-    readonly proofs: WorldPlan['proofs']
-    readonly only?: readonly Feature[]
-  },
+  { seed, proofs }: { readonly seed: number; readonly proofs: WorldPlan['proofs'] },
 ): Promise<void> {
   const chance = chanceOf(`hostile tokens ${seed}`)
-  const plan = planWorld(chance.apart('plan'), { proofs, ...(only && { only }) })
+  const plan = planWorld(chance.apart('plan'), proofs)
   const chains: LivingChain[] = []
   try {
     for (const name of plan.chains) chains.push(await beginLife(chance.apart(name), name, plan))
@@ -53,10 +47,10 @@ export async function liveThroughTokens(
     const followed = await followChains(register, ecosystem)
     const step = (chain: LivingChain) =>
       followed.advance(ecosystem.chains.find(({ name }) => name === chain.name) ?? missing())
-    await liveOn({ chance: chance.apart('rounds'), chains, plan, step })
+    await liveOn({ chance: chance.apart('rounds'), chains, plan, followed, step })
     closeLast(chains, plan)
     for (const chain of chains) await stepSome(() => step(chain), STEPS_MAX)
-    const run = { seed, dialect: register.dialect, plan, only }
+    const run = { seed, dialect: register.dialect, plan }
     await compare({ register, ecosystem, followed, chains }, run)
   } finally {
     await Promise.all(chains.map(({ node }) => node.stop()))
@@ -84,9 +78,10 @@ async function liveOn(deps: {
   readonly chance: Chance
   readonly chains: readonly LivingChain[]
   readonly plan: WorldPlan
+  readonly followed: FollowedChains
   step(chain: LivingChain): Promise<boolean>
 }): Promise<void> {
-  const { chance, chains, plan, step } = deps
+  const { chance, chains, plan, followed, step } = deps
   // Whatever is final when the index first looks never goes.
   for (const chain of chains) await stepSome(() => step(chain), chance.integer(1, 6))
   for (let round = chance.integer(3, 6); round > 0; round -= 1)
@@ -97,7 +92,10 @@ async function liveOn(deps: {
       node.chain = isReorg
         ? life.rewrite(node.chain, node.chain.head.number - depth)
         : life.grow(node.chain, chance.integer(1, 3), 'seconds')
+      if (plan.features.has('faulty-nodes')) breakNode(chance.apart('faults'), node, plan)
       await stepSome(() => step(chain), chance.integer(0, 4))
+      Object.assign(node.faults, noFaults())
+      if (plan.features.has('restarts') && chance.happens(0.3)) followed.restart()
     }
 }
 

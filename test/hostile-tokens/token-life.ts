@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { addresses, type ChainName } from '#devnet/addresses.ts'
 import type { BlockPlan, BuiltChain, LogPlan } from '#test/chain-builder/built-chain.ts'
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 import { Holdings } from './holdings.ts'
 import { firstPrices } from './price-recipes.ts'
 import { featureRecipes, plainRecipes, type Recipe } from './recipes.ts'

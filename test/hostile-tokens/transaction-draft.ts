@@ -8,7 +8,7 @@ import {
 } from '#devnet/addresses.ts'
 import type { LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 import type { Holdings } from './holdings.ts'
 import { payer, type WorldPlan } from './world-plan.ts'
 

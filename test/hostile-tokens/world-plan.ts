@@ -1,5 +1,5 @@
 import { accounts, type ChainName } from '#devnet/addresses.ts'
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 
 /** What a history may contain besides plain mints, transfers, burns, payouts and deposits. */
 export const features = [
@@ -21,6 +21,8 @@ export const features = [
   'mixed-transactions',
   'indexes-by-transaction',
   'reorgs',
+  'faulty-nodes',
+  'restarts',
 ] as const
 
 export type Feature = (typeof features)[number]
@@ -55,16 +57,12 @@ export interface WorldPlan {
 /** Pays holders by plain transfers, which a mapping of its own counts as claims. */
 export const payer = accounts.relayer
 
-/** Decides a world; `only` replaces the features that chance would choose. */
-export function planWorld(
-  chance: Chance,
-  { proofs, only }: { readonly proofs: WorldPlan['proofs']; readonly only?: readonly Feature[] },
-): WorldPlan {
+export function planWorld(chance: Chance, proofs: WorldPlan['proofs']): WorldPlan {
   const chosen = features.filter((each) => chance.happens(likelihood[each] ?? OFTEN))
   return {
     chains: chance.happens(0.6) ? ['base', 'ethereum'] : ['base'],
     proofs,
-    features: new Set(only ?? chosen),
+    features: new Set(chosen),
     decimals: { GRAVE: 18, CRYPT: chance.pick([18, 9, 0]) },
     cryptPrice: chance.pick(['fixed', 'pool']),
     isPayerFirst: chance.happens(0.5),

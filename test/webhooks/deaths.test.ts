@@ -5,8 +5,8 @@ import { accountsMigrations } from '#main/stores.ts'
 import { assertSound } from '#test/callers/callers-harness.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { isLongVersion } from '../long-version.ts'
-import { DeadError, makeMortalEngine } from '../simulation/mortal-engine.ts'
 import { SILENT } from '../test-context.ts'
+import { DeadError, makeMortalEngine } from './mortal-engine.ts'
 import {
   countedCalls,
   createWebhookWorld,
@@ -39,7 +39,7 @@ async function diesAt(feed: FeedWorld, at: number): Promise<boolean> {
   let died = false
   await onSqlite(accountsMigrations, async ({ engine }) => {
     const world = createWebhookWorld(feed, engine)
-    const mortal = makeMortalEngine(engine, { busy: () => undefined, idle: () => undefined })
+    const mortal = makeMortalEngine(engine)
     const errors: unknown[] = []
     const sender = new WebhookSender(
       webhookContext(feed, mortal.engine, {

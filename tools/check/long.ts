@@ -10,17 +10,15 @@ const programs = [
   'test/accounts/break-stores.ts',
   'test/accounts/break-stores.ts --engine postgres',
   'test/kill-at-every-write.ts',
-  'test/simulation/main.ts --seeds 500',
-  'test/simulation/main.ts --seeds 100 --engine postgres',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
   '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
-  '--test test/two-forks.test.ts test/simulation/simulation.test.ts',
+  '--test test/two-forks.test.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts test/setup/other-nodes.test.ts',
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
-  'test/hostile-tokens/main.ts --seeds 300',
+  '--test test/hostile-tokens/hostile-tokens.test.ts',
 ]
 
 const filters = process.argv.slice(2)

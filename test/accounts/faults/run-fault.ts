@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { chanceOf } from '#test/simulation/chance.ts'
+import { chanceOf } from '#test/chance.ts'
 import { compareAccounts } from '../truth/compare-accounts.ts'
 import { runLoad } from '../truth/hostile-load.ts'
 import { openJournal, readJournal } from '../truth/journal.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 import type { CallKind } from './entry.ts'
 import { headerOf, openRawLine, type RawLine } from './raw-line.ts'
 import { type RecordedCall, type Recorder, recordCall } from './record-call.ts'

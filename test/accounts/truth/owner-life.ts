@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainClient } from '#devnet/chain-client.ts'
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 import { ask, makePremium, mintSoon, type Owner } from '../world/owner.ts'
 import type { Recorder } from './record-call.ts'
 import type { WhoCalls } from './who-calls.ts'

@@ -1,4 +1,4 @@
-import type { Chance } from '#test/simulation/chance.ts'
+import type { Chance } from '#test/chance.ts'
 import type { OwnedKey, Owner } from '../world/owner.ts'
 import { Roster } from './roster.ts'
 

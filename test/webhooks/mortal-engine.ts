@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Connection, type Engine, StoreError } from '#db/engine.ts'
-import type { Sql } from '#db/sql.ts'
 
 /** The process that used the store is dead; what it had not committed is gone. */
 export class DeadError extends StoreError {
@@ -10,31 +9,19 @@ export class DeadError extends StoreError {
   }
 }
 
-/** The store as one process sees it, which can die or stand still. */
+/** The store as one process sees it, which can die. */
 export interface MortalEngine {
   readonly engine: Engine
-  /** Statements and commits so far. */
-  steps(): number
   /** Dies before the given step, which may be a commit, or right after a commit that nobody hears of. */
   dieAt(step: number, onDeath: () => void): void
   die(): void
-  /** Stands still before its next transaction, as a process that was stopped, until it is woken. */
-  freeze(): void
-  wake(): void
-}
-
-/** Whoever watches for work that is under way. */
-interface Watch {
-  busy(): void
-  idle(): void
 }
 
 /** Gives a process its own view of a store that outlives it. */
-export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
+export function makeMortalEngine(inner: Engine): MortalEngine {
   let steps = 0
   let dead = false
   let last = { step: Number.POSITIVE_INFINITY, onDeath: () => {} }
-  let frozen: { readonly until: Promise<void>; readonly wake: () => void } | undefined
 
   function step(): void {
     steps += 1
@@ -46,34 +33,16 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
   }
 
   async function working<T>(work: () => Promise<T>): Promise<T> {
-    while (frozen !== undefined) await frozen.until
     if (dead) throw new DeadError()
-    return timed(work)
+    return work()
   }
 
-  async function timed<T>(work: () => Promise<T>): Promise<T> {
-    watch.busy()
-    try {
-      return await work()
-    } finally {
-      watch.idle()
-    }
-  }
-
-  const { lock } = inner
   const engine: Engine = {
     ...inner,
-    ...(lock && {
-      async lock(key) {
-        const held = await working(() => lock(key))
-        // A session ends with its process.
-        return held && { keep: () => working(held.keep), release: () => timed(held.release) }
-      },
-    }),
     read: (statement) =>
       working(async () => {
         step()
-        return inner.read(onOwnClock(statement))
+        return inner.read(statement)
       }),
     snapshot: (work) =>
       working(() => inner.snapshot((connection) => work(counted(connection, step)))),
@@ -82,20 +51,11 @@ export function makeMortalEngine(inner: Engine, watch: Watch): MortalEngine {
   }
   return {
     engine,
-    steps: () => steps,
     dieAt(atStep, onDeath) {
       last = { step: steps + atStep, onDeath }
     },
     die() {
       dead = true
-    },
-    freeze() {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      frozen = { until: promise, wake: resolve }
-    },
-    wake() {
-      frozen?.wake()
-      frozen = undefined
     },
   }
 }
@@ -126,21 +86,12 @@ function counted(connection: Connection, step: () => void): Connection {
     async run(statement) {
       step()
       await setImmediate()
-      return connection.run(onOwnClock(statement))
+      return connection.run(statement)
     },
     async insert(into, rows) {
       step()
       await setImmediate()
       return connection.insert(into, rows)
     },
-  }
-}
-
-/** PostgreSQL tells the time by this process, where time may be simulated. */
-function onOwnClock(statement: Sql): Sql {
-  const now = `to_timestamp(${Date.now() / 1_000})`
-  return {
-    ...statement,
-    parts: statement.parts.map((part) => part.replaceAll('clock_timestamp()', now)),
   }
 }
