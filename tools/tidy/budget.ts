@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4134,
   payments: 5447,
   site: 2065,
-  tests: 47791,
+  tests: 45768,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
