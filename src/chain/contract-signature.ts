@@ -4,13 +4,8 @@ import { NodeRefusal } from './node-refusal.ts'
 
 export interface WalletNode {
   /** Returns `0x` without a contract. */
-  code(account: Address, signal?: AbortSignal): Promise<Hash>
-  call(input: {
-    readonly to: Address
-    readonly data: Hash
-    readonly gas: bigint
-    readonly signal?: AbortSignal | undefined
-  }): Promise<Hash>
+  code(account: Address): Promise<Hash>
+  call(input: { readonly to: Address; readonly data: Hash; readonly gas: bigint }): Promise<Hash>
 }
 
 export type WalletAnswer = 'signed' | 'unsigned' | 'undeployed'
@@ -30,14 +25,13 @@ export async function askContractWallet(
     readonly digest: Hash
     readonly signature: Hash
     readonly gas: bigint
-    readonly signal?: AbortSignal | undefined
   },
 ): Promise<WalletAnswer> {
-  const { wallet, digest, signature, gas, signal } = input
-  if ((await node.code(wallet, signal)) === '0x') return 'undeployed'
+  const { wallet, digest, signature, gas } = input
+  if ((await node.code(wallet)) === '0x') return 'undeployed'
   const data = encodeData(isValidSignature, [digest, signature])
   try {
-    const answer = await node.call({ to: wallet, data, gas, signal })
+    const answer = await node.call({ to: wallet, data, gas })
     return answer.startsWith(ACCEPTED) ? 'signed' : 'unsigned'
   } catch (error) {
     if (error instanceof NodeRefusal && isContractsFault(error)) return 'unsigned'

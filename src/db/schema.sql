@@ -207,21 +207,14 @@ create table x402_intents (
   payee_wallet text,
   payee_own bigint not null default 1,
   status text not null check (status in ('open', 'credited', 'failed')),
-  reason text,
   created_unix bigint not null,
   from_block bigint not null,
   tx_hash text,
-  -- When the job looks at it next; null once nothing can become of it any more.
-  due_unix bigint,
   served bigint not null default 0,
   credit_id text unique references credits (id),
   unique (chain_id, asset, payer, nonce)
 );
 create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
-create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
-create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
-create index x402_intents_reverted on x402_intents (payer, created_unix)
-where reason = 'reverted';
 create table x402_facilitator (
   id bigint primary key check (id = 1),
   -- The most that transactions of the newest day may have cost.

@@ -12,7 +12,6 @@ import { readIndexStatus } from '#index/status.ts'
 import { RETAINED_CLAIMS } from '#payments/prepayments/claim.ts'
 import { scanDeposits } from '#payments/prepayments/scan-deposits.ts'
 import { verifyPayments } from '#payments/prepayments/verifier.ts'
-import { RETAINED_PAYMENTS } from '#payments/x402/payment.ts'
 import { finishPayments } from '#payments/x402/settle-payment.ts'
 import { getSettling, readSettlingSetting } from '#payments/x402/settling.ts'
 
@@ -45,7 +44,7 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
   },
   {
     name: 'x402',
-    everySeconds: 1,
+    everySeconds: 5,
     budgetSeconds: 60,
     whileFailing: 'x402 payments whose request ended early are credited late',
     isWanted: isSettled,
@@ -103,12 +102,7 @@ interface JobDeps extends Context {
 }
 
 /** Everything that is deleted from the accounts, in this order. */
-const RETENTION: readonly Retained[] = [
-  ...RETAINED_USAGE,
-  RETAINED_CLAIMS,
-  RETAINED_PAYMENTS,
-  RETAINED_WEBHOOKS,
-]
+const RETENTION: readonly Retained[] = [...RETAINED_USAGE, RETAINED_CLAIMS, RETAINED_WEBHOOKS]
 
 interface RetentionDeps {
   readonly engine: Engine

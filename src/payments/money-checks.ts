@@ -7,30 +7,18 @@ import {
   queryCheck,
 } from '#accounts/ledger/check.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
-import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
 import { readDeposits } from './prepayments/deposits.ts'
 import { blockHashAt } from './prepayments/scan-deposits.ts'
-import { COLUMNS, EARLIER_BLOCKS, toPayment, type X402Payment } from './x402/payment.ts'
-import { type PaidChain, readSettlement } from './x402/settlement.ts'
-import { openSettlingRpc } from './x402/settling-rpc.ts'
 
 type Note = (line: string) => void
 
 /** Checks of money that the audit makes besides those of the ledger. */
 export function moneyChecks(ctx: Context, note: Note): readonly Check[] {
-  const { payment } = ctx.ecosystem
-  return [
-    ...paymentChecks,
-    canonicalCheck(ctx, note),
-    payersCheck(ctx, note),
-    ...(payment === null
-      ? []
-      : [depositCheck(ctx, { payment, rpc: openSettlingRpc(payment.chain) })]),
-  ]
+  return [...paymentChecks, canonicalCheck(ctx, note), payersCheck(ctx, note)]
 }
 
 /** Prepayment checks that read only the accounts. */
@@ -166,64 +154,6 @@ export const x402Checks: readonly Check[] = [
       order by id limit ${DIFFERENCES_MAX}`,
   ),
 ]
-
-/** Grace for the job, which watches failed payments until their authorizations expire. */
-const LATE_SECONDS = 3_600
-
-/** Compares only this many of the newest, because it holds them in memory. */
-const PAYMENTS_MAX = 10_000
-
-/** Finds money of failed payments that was never credited. An ordinary transfer of the same sum is only unclaimed. */
-export function depositCheck(ctx: Context, chain: PaidChain): Check {
-  return {
-    name: 'no failed x402 payment has moved money without a credit',
-    async run(connection) {
-      const failed = await givenUp(connection, unixNow(ctx.clock))
-      const found: LedgerDifference[] = []
-      if (failed.length === 0) return found
-      for await (const page of depositPages(ctx, connection)) {
-        const pairs = page.flatMap((deposit) =>
-          failed
-            .filter((payment) => fits(payment, deposit))
-            .map((payment) => ({ deposit, payment })),
-        )
-        const hashes = pairs.map(({ deposit }) => deposit.txHash)
-        const credited = await listLiveCredits(connection, hashes)
-        for (const { deposit, payment } of pairs) {
-          const { txHash, positionInTx, amount } = deposit
-          if (credited.some((each) => each.txHash === txHash && each.positionInTx === positionInTx))
-            continue
-          const settlement = await readSettlement(chain, payment, txHash)
-          if (settlement.kind !== 'paid') continue
-          const detail = `expected a credit of ${amount} in ${txHash}, found none`
-          found.push({ subject: `${payment.id} ${payment.status}`, detail })
-        }
-        if (found.length >= DIFFERENCES_MAX) break
-      }
-      return found.slice(0, DIFFERENCES_MAX)
-    },
-  }
-}
-
-async function givenUp(connection: Connection, nowUnix: number): Promise<X402Payment[]> {
-  const rows = await connection.run(sql`
-    select ${COLUMNS} from x402_intents
-    where status = 'failed' and (due_unix is null or due_unix < ${nowUnix - LATE_SECONDS})
-    order by created_unix desc, id desc limit ${PAYMENTS_MAX}`)
-  return rows.map(toPayment)
-}
-
-function fits({ authorization, chainId, fromBlock }: X402Payment, deposit: Deposit): boolean {
-  const { from, to, value, validBefore } = authorization
-  return (
-    deposit.chainId === chainId &&
-    deposit.from === from &&
-    deposit.to === to &&
-    deposit.amount === value &&
-    deposit.blockNumber > fromBlock - EARLIER_BLOCKS &&
-    BigInt(deposit.timestampUnix) < validBefore
-  )
-}
 
 interface Page {
   readonly connection: Connection

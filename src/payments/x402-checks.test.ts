@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
 import { ledgerGuards } from '#accounts/ledger/ledger-tables.ts'
-import type { Deposit } from '#base/deposit.ts'
-import { TRANSFER_TOPIC } from '#base/token.ts'
-import type { Context } from '#context.ts'
-import type { Connection, Engine } from '#db/engine.ts'
+import type { Engine } from '#db/engine.ts'
 import { type Sql, sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
-import { depositCheck } from '#payments/money-checks.ts'
-import { storeDeposits, writeScan } from '#payments/prepayments/deposits.ts'
 import { paymentsGuards } from '#payments/prepayments/payments-tables.ts'
 import { x402Guards } from '#payments/x402/payment.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
-import { settlingHarness } from '#test/x402/settling-harness.ts'
-import {
-  ASSET,
-  brokenPromises,
-  depositOf,
-  NOON_UNIX,
-  newPayment,
-  word,
-} from '#test/x402/x402-harness.ts'
+import { brokenPromises, depositOf, NOON_UNIX, newPayment, word } from '#test/x402/x402-harness.ts'
 import { failPayment, insertPayment } from './x402/payment.ts'
 import { creditPayment } from './x402/settle-payment.ts'
 
@@ -35,8 +22,7 @@ async function livedIn(engine: Engine): Promise<void> {
     const payment = newPayment(n)
     const { id } = payment
     await engine.write((tx) => insertPayment(tx, payment))
-    const failed = { id, reason: 'insufficient_funds', dueUnix: null }
-    if (n === 3) await engine.write((tx) => failPayment(tx, failed))
+    if (n === 3) await engine.write((tx) => failPayment(tx, id))
     if (n > 2) continue
     const deposit = { ...depositOf(payment.authorization, n), txHash: word(999 + n) }
     const paid = { payment, deposit, isServed: true }
@@ -134,44 +120,3 @@ for (const { what, statement, found } of CORRUPTIONS)
     })
     assert.deepEqual(await brokenPromises(engine), found)
   })
-
-onBoth(
-  'the audit finds a failed payment whose money came, and takes an ordinary transfer of the same sum for unclaimed',
-  async ({ engine }) => {
-    const { chain, ctx, settling, authorize, paymentOf } = settlingHarness(engine)
-    const authorization = authorize(1)
-    const payment = paymentOf(authorization, 'payment-1')
-    await engine.write((tx) => insertPayment(tx, payment))
-    const failed = { id: payment.id, reason: 'insufficient_funds', dueUnix: null }
-    await engine.write((tx) => failPayment(tx, failed))
-    chain.fund(authorization.from, 1_000_000n)
-    const pay = async (kind: 'transfer' | 'use'): Promise<Deposit> => {
-      chain.mine(1, [[{ kind, authorization }]])
-      const filter = { addresses: [ASSET], topics: [[TRANSFER_TOPIC]] }
-      const [log] = await chain.rpc.logs(filter, chain.blockNumber, chain.blockNumber)
-      assert.ok(log !== undefined)
-      const timestampUnix = chain.nowUnix
-      return { ...depositOf(authorization, chain.blockNumber), ...log, timestampUnix }
-    }
-    const audit = async (deposit: Deposit) => {
-      await engine.write((tx) => scanned(tx, ctx, deposit))
-      const found = await engine.snapshot(depositCheck(ctx, settling).run)
-      return found.map(({ subject }) => subject)
-    }
-    assert.deepEqual(await audit(await pay('transfer')), [])
-    const paid = await pay('use')
-    assert.deepEqual(await audit(paid), ['payment-1 failed'])
-    await engine.write((tx) => creditPayment(tx, ctx, { payment, deposit: paid, isServed: false }))
-    assert.deepEqual(await audit(paid), [])
-  },
-)
-
-async function scanned(tx: Connection, { ecosystem }: Context, deposit: Deposit): Promise<void> {
-  const { payment } = ecosystem
-  assert.ok(payment !== null)
-  const { blockNumber: number, blockHash: hash, timestampUnix: timestamp } = deposit
-  await tx.run(sql`delete from deposits`)
-  await storeDeposits(tx, [deposit])
-  const scan = { number, hash, timestamp, finalizedNumber: 0, rereadNumber: 0 }
-  await writeScan(tx, { payment, scan })
-}

@@ -152,14 +152,13 @@ describe('payments through a facilitator that is another service', () => {
     assert.deepEqual(listed.discoveryInfo.input.queryParams, { usd: '0.1' })
   })
 
-  test('a facilitator that cannot verify moves nothing: 402 without an offer, and the payer may sign another', async () => {
+  test('a facilitator that cannot verify moves nothing: 402 without an offer, and the payment may be shown again', async () => {
     asked = await askAll()
     for (const each of asked.unverified) {
-      const { name, account, visitor, header } = each
+      const { name, visitor, header } = each
       const seen = asked.answers.get(each)
       assert.equal(seen?.status, 402, `${name}: ${seen?.text}`)
-      assert.equal((await visitor.get(PATH, header)).status, 409, name)
-      const next = await visitor.get(PATH, (await signPayment(account)).header)
+      const next = await visitor.get(PATH, header)
       assert.equal(next.status, 200, `${name}: ${next.text}`)
     }
   })

@@ -82,9 +82,7 @@ for (const [engine, processes] of [
     const accounts = await world.openAccounts()
     t.after(() => accounts.close())
     await eventually(async () => {
-      const open = await accounts.write((tx) =>
-        tx.run(sql`update x402_intents set due_unix = 0 where status = 'open' returning id`),
-      )
+      const open = await accounts.read(sql`select id from x402_intents where status = 'open'`)
       return open.length === 0 || undefined
     }, WAIT_MS)
     const rows = await accounts.read(sql`

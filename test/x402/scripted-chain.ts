@@ -107,7 +107,7 @@ export class ScriptedChain {
     code: () => this.#answer(() => '0x01'),
     call: ({ data, at }) => this.#answer(() => this.#call(data, this.#until(at))),
     receipt: (txHash) => this.#answer(() => this.#receipt(txHash)),
-    senderOf: (txHash) => this.#answer(() => this.#senderOf(txHash)),
+    isKnown: (txHash) => this.#answer(() => this.#isKnown(txHash)),
     header: (at) =>
       this.#answer(() => this.#header(typeof at === 'number' ? at : this.#blocks.length - 1)),
     logs: (filter, from, to) => this.#answer(() => this.#logs(filter, from, to)),
@@ -188,19 +188,16 @@ export class ScriptedChain {
     for (const [blockNumber, { transactions }] of blocks.entries()) {
       const found = transactions.find((each) => each.txHash === txHash)
       if (found === undefined) continue
-      const { from } = found
       const blockHash = this.#hash(blockNumber)
       const logs = this.#logsOf(blockNumber).filter((log) => log.txHash === txHash)
-      return { from, blockNumber, blockHash, logs }
+      return { blockNumber, blockHash, logs }
     }
     return undefined
   }
 
-  #senderOf(txHash: Hash): Address | undefined {
-    const receipt = this.#receipt(txHash)
-    if (receipt !== undefined) return receipt.from
-    const isPending = this.#pool.some((each) => each.txHash === txHash)
-    return isPending ? this.#relayer : undefined
+  #isKnown(txHash: Hash): boolean {
+    if (this.#receipt(txHash) !== undefined) return true
+    return this.#pool.some((each) => each.txHash === txHash)
   }
 
   #header(number: number): Awaited<ReturnType<SettlingRpc['header']>> {

@@ -57,7 +57,6 @@ export function newPayment(n: number): X402Payment {
     createdUnix: NOON_UNIX,
     fromBlock: 0,
     txHash: null,
-    reason: null,
     isServed: false,
   }
 }

@@ -21,7 +21,7 @@ import {
 } from './claim.ts'
 import { readDeposits } from './deposits.ts'
 import { type ClaimState, type ClaimStatus, isOpen, readClaimState } from './judge-claim.ts'
-import { type Asker, checkProof } from './payer-proof.ts'
+import { checkProof } from './payer-proof.ts'
 
 const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',
@@ -145,8 +145,8 @@ function postPrepayRoute(ctx: Context): Route {
       'not_key_owner',
       'data_not_ready',
     ],
-    async handle({ body, caller, addressBucket, signal }) {
-      const checked = await check(ctx, { body, caller, asker: { addressBucket, signal } })
+    async handle({ body, caller, addressBucket }) {
+      const checked = await check(ctx, { body, caller, addressBucket })
       if (isRefusal(checked)) return checked
       const { kind, claim } = await registerClaim(ctx, checked)
       const state = await readClaimState(ctx, claim)
@@ -166,10 +166,10 @@ async function check(
   input: {
     readonly body: PrepayInput
     readonly caller: Caller
-    readonly asker: Asker
+    readonly addressBucket: string
   },
 ): Promise<CheckedClaim | Refusal> {
-  const { body, caller, asker } = input
+  const { body, caller, addressBucket } = input
   const payerAddress = parseAddress(body.payerAddress)
   if (payerAddress === undefined)
     return refuse(
@@ -195,7 +195,7 @@ async function check(
   const proof =
     message === undefined || signature === undefined
       ? undefined
-      : await checkProof(ctx, { publicId, txHash, payerAddress, message, signature }, asker)
+      : await checkProof(ctx, { publicId, txHash, payerAddress, message, signature }, addressBucket)
   if (isRefusal(proof)) return proof
   return {
     publicId,

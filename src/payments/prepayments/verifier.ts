@@ -168,7 +168,7 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   await ctx.accounts.write(async (tx) => {
     if (!(await reverseCredit(tx, { credit, nowUnix }))) return
-    if (credit.claimId === null) await reopenPayment(tx, { creditId: credit.id, nowUnix })
+    if (credit.claimId === null) await reopenPayment(tx, credit.id)
     else await reopenClaim(tx, { id: credit.claimId, nowUnix })
   })
 }

@@ -279,12 +279,12 @@ export const DISCOVERY = {
 /** Builds the entry that a facilitator's directory (Bazaar) shows: the top-up's offer, with our name. */
 export function toListing(ctx: Offering) {
   const { service } = ctx.ecosystem
-  const { resource, accepts, extensions } = paymentRequired(ctx, {
+  const { resource, accepts } = paymentRequired(ctx, {
     amounts: OFFERS,
     resourceUrl: `${service.publicBaseUrl}${TOPUP_PATH}`,
     extensions: DISCOVERY,
   })
-  return { resource: { ...resource, serviceName: service.name }, accepts, extensions }
+  return { resource: { ...resource, serviceName: service.name }, accepts, extensions: DISCOVERY }
 }
 
 interface PaymentResponse {
@@ -348,8 +348,6 @@ export const FAULTS = {
     'the transfer fails on the chain: the payer withdrew it, or the asset refuses it',
   settlement_unavailable:
     'payments cannot be settled at the moment; nothing was sent. Try again later',
-  payer_waits:
-    'a settlement of this wallet failed on the chain within the last day, at the cost of the service; pay from another wallet, or by transfer',
 } as const
 
 export type PaymentFault = keyof typeof FAULTS

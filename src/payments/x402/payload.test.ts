@@ -4,11 +4,9 @@ import { encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import type { Address } from '#base/address.ts'
 import { toBase64 } from './offer.ts'
-import { hashAuthorization, isSignedByKey, type PaymentPayload, readPayment } from './payload.ts'
+import { readPayment } from './payload.ts'
 
-const ASSET: Address = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 const accepted = {
   scheme: 'exact',
   network: 'eip155:8453',
@@ -18,7 +16,6 @@ const accepted = {
   maxTimeoutSeconds: 300,
   extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' },
 } as const
-const domain = { name: 'USD Coin', version: '2' }
 
 async function stockPayload() {
   const account = privateKeyToAccount(generatePrivateKey())
@@ -26,13 +23,7 @@ async function stockPayload() {
   return { account, payload: { ...made, x402Version: 2, accepted } }
 }
 
-function read(payload: unknown): PaymentPayload {
-  const payment = readPayment({ 'payment-signature': toBase64(payload) })
-  assert.ok(typeof payment !== 'string', String(payment))
-  return payment
-}
-
-test('what a stock client signs is read and found signed by its wallet', async () => {
+test('what a stock client signs is read', async () => {
   const { account, payload } = await stockPayload()
   const header = encodePaymentSignatureHeader(payload)
   const payment = readPayment({ 'payment-signature': header })
@@ -40,21 +31,6 @@ test('what a stock client signs is read and found signed by its wallet', async (
   const { authorization } = payment
   assert.equal(authorization.from, account.address.toLowerCase())
   assert.equal(authorization.value, 100_000n)
-  const digest = hashAuthorization({ chain: { id: 8453 }, asset: ASSET, domain }, authorization)
-  assert.ok(isSignedByKey(digest, payment))
-})
-
-test('a signature in another domain, for another chain or over other values is none of the payer', async () => {
-  const payment = read((await stockPayload()).payload)
-  const { authorization } = payment
-  const asset = { chain: { id: 8453 }, asset: ASSET, domain }
-  const other = { ...asset, domain: { ...domain, name: 'USDC' } }
-  for (const digest of [
-    hashAuthorization(other, authorization),
-    hashAuthorization({ ...asset, chain: { id: 1 } }, authorization),
-    hashAuthorization(asset, { ...authorization, value: 1n }),
-  ])
-    assert.ok(!isSignedByKey(digest, payment))
 })
 
 test('two payments in one request, or one in the header of the other version, are refused', async () => {

@@ -1,17 +1,11 @@
-import { recoverAddress } from 'ox/Secp256k1'
-import { fromHex } from 'ox/Signature'
-import { getSignPayload } from 'ox/TypedData'
 import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
 import { isObject } from '#base/json.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { parseSignature } from '#base/signature.ts'
 import { unixNow } from '#base/time.ts'
-import { askContractWallet } from '#chain/contract-signature.ts'
 import type { Context } from '#context.ts'
-import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { RequestHeaders } from '#route.ts'
 import { type PaymentFault, requirePayment, toCaip2 } from './offer.ts'
-import type { SettlingRpc } from './settling-rpc.ts'
 
 /** The EIP-3009 transfer that a payer signs, of exactly the offered amount. Addresses are in lower case. */
 export interface Authorization {
@@ -107,7 +101,7 @@ function parseUint(digits: string): bigint | undefined {
   return value < 2n ** 256n ? value : undefined
 }
 
-/** At most 2 KB: checking more owners would exceed `WALLET_GAS` anyway. */
+/** At most 2 KB: some thirty owners of a contract wallet. */
 const BYTES = /^0x(?:[0-9a-f]{2}){1,2048}$/
 
 /** Normalizes a key's signature to v of 27 or 28. */
@@ -138,7 +132,7 @@ const SECONDS_LEFT_MIN = 10n
 /** Our offers allow five minutes; a longer authorization would have to be watched longer. */
 const SECONDS_LEFT_MAX = 3_600n
 
-/** Compares with our own offers, never with the client's copy. Returns undefined if it fits; the signature is checked separately. */
+/** Compares with our own offers, never with the client's copy. Returns undefined if it fits; the facilitator checks the signature. */
 export function matchOffer(
   ctx: Pick<Context, 'ecosystem' | 'clock'>,
   amounts: readonly MicroUsd[],
@@ -173,64 +167,4 @@ export function hasTimeLeft(
   { validBefore }: Pick<Authorization, 'validBefore'>,
 ): boolean {
   return validBefore >= BigInt(unixNow(ctx.clock)) + SECONDS_LEFT_MIN
-}
-
-const TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
-type SignedFor = Pick<Payment, 'asset' | 'domain'> & { readonly chain: { readonly id: number } }
-
-/** EIP-712 digest of an EIP-3009 authorization. */
-export function hashAuthorization(
-  { chain, asset, domain }: SignedFor,
-  authorization: Authorization,
-): Hash {
-  return getSignPayload({
-    domain: { ...domain, chainId: chain.id, verifyingContract: asset },
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: { ...authorization },
-  })
-}
-
-/** Whether the payer's own key signed. */
-export function isSignedByKey(digest: Hash, { authorization, signature }: Signed): boolean {
-  const parsed = parseSignature(signature)
-  if (parsed === undefined) return false
-  try {
-    const signer = recoverAddress({ payload: digest, signature: fromHex(parsed) })
-    return signer.toLowerCase() === authorization.from
-  } catch {
-    return false
-  }
-}
-
-const KEY_SIGNATURE_LENGTH = 132
-
-/** A contract that uses more gas could not pay either. */
-const WALLET_GAS = 150_000n
-
-/** Returns undefined if the payer signed. Recovers keys locally; asks contract wallets (ERC-1271). */
-export async function checkSignature(
-  rpc: Pick<SettlingRpc, 'code' | 'call'>,
-  payment: Payment,
-  signed: Signed,
-): Promise<PaymentFault | undefined> {
-  const { signature, authorization } = signed
-  const digest = hashAuthorization(payment, authorization)
-  if (isSignedByKey(digest, signed)) return undefined
-  const asked = { wallet: authorization.from, digest, signature, gas: WALLET_GAS }
-  const answer = await askContractWallet(rpc, asked)
-  if (answer === 'signed') return undefined
-  return answer === 'undeployed' && signature.length > KEY_SIGNATURE_LENGTH
-    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
-    : 'invalid_exact_evm_payload_signature'
 }

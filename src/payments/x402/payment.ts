@@ -1,16 +1,11 @@
 import type { Address, Hash } from '#base/address.ts'
-import { DAY_SECONDS } from '#base/time.ts'
 import type { Connection, Tables } from '#db/engine.ts'
 import { type Guard, guardsSql } from '#db/guard.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
-import { type Retained, START } from '#index/retained.ts'
 import type { Reads } from '#payments/prepayments/claim.ts'
 import type { Signed } from './payload.ts'
 
-/**
- * `open`: only the chain knows the outcome. `credited`: a deposit is on a balance. `failed`: no deposit is; it
- * becomes credited if someone sends the authorization before it expires.
- */
+/** `open`: only the chain knows the outcome. `credited`: a deposit is on a balance. `failed`: none is, and none can come. */
 type PaymentStatus = 'open' | 'credited' | 'failed'
 
 /** The account that a payment credits. */
@@ -36,60 +31,38 @@ export interface X402Payment extends Signed {
   readonly fromBlock: number
   /** Only a facilitator's claim until the status is `credited`. */
   readonly txHash: Hash | null
-  /** Reason of the failure: a `PaymentFault`, `REVERTED` or `CLAIMED`. */
-  readonly reason: string | null
   /** Whether the call or top-up that it paid for was answered. */
   readonly isServed: boolean
 }
 
-/** Our transaction reverted, at our cost. */
-export const REVERTED = 'reverted'
-
-/** A prepayment already has the deposit. */
-export const CLAIMED = 'claimed'
-
 /** How far before the payment its transfer is searched: an offer's five minutes are 150 blocks on Base. */
 export const EARLIER_BLOCKS = 400
 
-/** Age at which the job takes over an open payment; requests wait ten seconds. */
+/** Age at which the job looks at an open payment; requests wait ten seconds. */
 export const OPEN_SECONDS = 15
 
 export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
   signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
-  from_block, tx_hash, reason, served`
-
-/** The nodes' default limit of pending transactions per account. */
-const OPEN_MAX = 64
-
-/** A payment not sent by then no longer counts towards `OPEN_MAX`, because a cancelled authorization stays open. */
-const UNSENT_SECONDS = 60
+  from_block, tx_hash, served`
 
 /**
- * `busy`: this wallet has another open payment (its funds could back many that fail at our cost), the caller's
- * balance has one, or too many are open. `waits`: its last payment reverted at our cost. Stores nothing in either
- * case.
+ * `busy`: the wallet has another open payment (its funds could back many that fail at our cost), or the caller's
+ * balance has one. Stores nothing then.
  */
 export async function reservePayment(
   connection: Connection,
   payment: X402Payment,
-): Promise<'reserved' | 'used' | 'busy' | 'waits'> {
+): Promise<'reserved' | 'used' | 'busy'> {
   // Serialises reservations across replicas.
   await lockReservations(connection)
   if ((await findPayment(connection, payment)) !== undefined) return 'used'
-  const { chainId, asset, authorization, createdUnix, payee } = payment
+  const { chainId, asset, authorization, payee } = payment
   const payer = authorization.from
-  const [reverted] = await connection.run(sql`
-    select id from x402_intents
-    where payer = ${payer} and reason = ${REVERTED} and created_unix >= ${createdUnix - DAY_SECONDS}
-    limit 1`)
-  if (reverted !== undefined) return 'waits'
   const ofCaller = payee.isOwn ? madeBy(payee, payer) : sql`payer = ${payer}`
   const [open] = await connection.run(sql`
-    select count(case when tx_hash is not null or created_unix >= ${createdUnix - UNSENT_SECONDS} then 1 end)
-      as pending, count(case when ${ofCaller} then 1 end) as of_caller
-    from x402_intents where status = 'open' and chain_id = ${chainId} and asset = ${asset}`)
-  if (open === undefined || column.integer(open, 'of_caller') > 0) return 'busy'
-  if (column.integer(open, 'pending') >= OPEN_MAX) return 'busy'
+    select id from x402_intents
+    where status = 'open' and chain_id = ${chainId} and asset = ${asset} and ${ofCaller} limit 1`)
+  if (open !== undefined) return 'busy'
   await insertPayment(connection, payment)
   return 'reserved'
 }
@@ -105,13 +78,12 @@ export async function insertPayment(connection: Connection, payment: X402Payment
   await connection.run(sql`
     insert into x402_intents (id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after,
       valid_before, signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
-      from_block, due_unix)
+      from_block)
     values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${authorization.from},
       ${authorization.nonce}, ${authorization.to}, ${authorization.value},
       ${authorization.validAfter}, ${authorization.validBefore},
       ${payment.signature}, ${payee.kind}, ${payee.name}, ${payee.wallet},
-      ${Number(payee.isOwn)}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock},
-      ${payment.createdUnix + OPEN_SECONDS})`)
+      ${Number(payee.isOwn)}, ${payment.status}, ${payment.createdUnix}, ${payment.fromBlock})`)
 }
 
 export async function findPayment(
@@ -160,53 +132,28 @@ export async function oldestOpen(reads: Reads): Promise<number | undefined> {
   return (row && column.integerOrNull(row, 'oldest')) ?? undefined
 }
 
-/** Returns payments that the job must check, including failed ones that someone else may have sent. */
-export async function duePayments(
+/** Returns open payments whose requests have ended, the oldest first. */
+export async function leftOpen(
   reads: Reads,
   input: { readonly nowUnix: number; readonly limit: number },
 ): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
-    where due_unix <= ${input.nowUnix} or due_unix > ${input.nowUnix} + case status when 'open' then ${OPEN_SECONDS} else 7200 end
-    order by due_unix, id limit ${input.limit}`)
+    where status = 'open' and created_unix <= ${input.nowUnix - OPEN_SECONDS}
+    order by created_unix, id limit ${input.limit}`)
   return found.map(toPayment)
 }
 
 /** Reopens a payment whose credit a reorg reversed. */
-export async function reopenPayment(
-  connection: Connection,
-  { creditId, nowUnix }: { readonly creditId: string; readonly nowUnix: number },
-): Promise<void> {
+export async function reopenPayment(connection: Connection, creditId: string): Promise<void> {
   await connection.run(sql`
-    update x402_intents set status = 'open', due_unix = ${nowUnix}
+    update x402_intents set status = 'open'
     where status = 'credited' and credit_id = ${creditId}`)
 }
 
-export async function setDue(
-  connection: Connection,
-  input: { readonly id: string; readonly dueUnix: number | null },
-): Promise<void> {
+export async function failPayment(connection: Connection, id: string): Promise<void> {
   await connection.run(sql`
-    update x402_intents set due_unix = ${input.dueUnix}
-    where id = ${input.id} and status <> 'credited'`)
-}
-
-/** Returns false if it is no longer open, or if the job, which may send it, has taken it over. */
-export async function failPayment(
-  connection: Connection,
-  input: {
-    readonly id: string
-    readonly reason: string
-    readonly dueUnix: number | null
-    readonly reservedUnix?: number
-  },
-): Promise<boolean> {
-  const dueUnix =
-    input.reservedUnix === undefined ? sql`due_unix` : input.reservedUnix + OPEN_SECONDS
-  const failed = await connection.run(sql`
-    update x402_intents set status = 'failed', reason = ${input.reason}, due_unix = ${input.dueUnix}
-    where id = ${input.id} and status = 'open' and due_unix = ${dueUnix} returning id`)
-  return failed.length === 1
+    update x402_intents set status = 'failed' where id = ${id} and status = 'open'`)
 }
 
 /** Stores the transaction that a facilitator claims has settled it. */
@@ -241,8 +188,7 @@ export async function endPayment(
   const isCredited = creditId !== null
   await connection.run(sql`
     update x402_intents set status = ${isCredited ? 'credited' : 'failed'},
-      reason = ${isCredited ? null : CLAIMED}, tx_hash = ${txHash}, due_unix = null,
-      credit_id = coalesce(${creditId}, credit_id),
+      tx_hash = ${txHash}, credit_id = coalesce(${creditId}, credit_id),
       served = case when served = 1 then 1 else ${isCredited && isServed ? 1 : 0} end
     where id = ${id}`)
 }
@@ -271,35 +217,12 @@ export function toPayment(row: Row): X402Payment {
     createdUnix: column.integer(row, 'created_unix'),
     fromBlock: column.integer(row, 'from_block'),
     txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
-    reason: column.textOrNull(row, 'reason'),
     isServed: column.flag(row, 'served'),
   }
 }
 
-/** Drops payments that moved nothing a day after expiry, because anyone may sign payments that fail. */
-export const RETAINED_PAYMENTS: Retained = {
-  // Within this day, a repeated payment is answered "already used".
-  keepDays: 1,
-  atOnce: { sqlite: 500, postgres: 500 },
-  async deletePage(connection, { beforeUnix, limit }) {
-    const deleted = await connection.run(sql`
-      delete from x402_intents where id in (
-        select id from x402_intents
-        where status = 'failed' and tx_hash is null and due_unix is null
-          and valid_before <= ${beforeUnix}
-        order by created_unix, id limit ${limit}) returning id`)
-    return { place: START, isDone: deleted.length < limit }
-  },
-}
-
 export const x402Guards: readonly Guard[] = [
-  // Only payments that moved nothing may be deleted.
-  {
-    table: 'x402_intents',
-    name: 'x402_intents_stay',
-    on: 'delete',
-    when: "old.status <> 'failed' or old.tx_hash is not null or old.due_unix is not null",
-  },
+  { table: 'x402_intents', name: 'x402_intents_stay', on: 'delete' },
   {
     table: 'x402_intents',
     name: 'x402_intents_keep_what_was_signed',
@@ -345,21 +268,14 @@ export const x402Tables: readonly Tables[] = [
       payee_wallet text,
       payee_own bigint not null default 1,
       status text not null check (status in ('open', 'credited', 'failed')),
-      reason text,
       created_unix bigint not null,
       from_block bigint not null,
       tx_hash text,
-      -- When the job looks at it next; null once nothing can become of it any more.
-      due_unix bigint,
       served bigint not null default 0,
       credit_id text unique references credits (id),
       unique (chain_id, asset, payer, nonce)
     );
     create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';
-    create index x402_intents_failed on x402_intents (created_unix, id) where status = 'failed';
-    create index x402_intents_due on x402_intents (due_unix, id) where due_unix is not null;
-    create index x402_intents_reverted on x402_intents (payer, created_unix)
-      where reason = 'reverted';
     create table x402_facilitator (
       id bigint primary key check (id = 1),
       -- The most that transactions of the newest day may have cost.

@@ -9,31 +9,31 @@ import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { askedOf, payer, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
-import { ACCEPTED, CALLER, SIGNATURE, word } from '#test/x402/x402-harness.ts'
+import { askedOf, settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
+import { ACCEPTED, CALLER, SIGNATURE } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offer.ts'
 import { openPaymentOfCaller, payWith } from './pay.ts'
 import { type Authorization, writeSigned } from './payload.ts'
-import { failPayment, insertPayment, type Payee, reservePayment, setDue } from './payment.ts'
+import { type Payee, reservePayment } from './payment.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 const PENDING = { kind: 'settlement_pending', transaction: null } as const
 const USED = { kind: 'payment_already_used' } as const
 
 onBoth(
-  'a payment that is used, but not shown by what, is pending and never refused; it is credited once it is shown',
+  'a payment that is used, but not shown by what, is pending and never refused; shown again, it is credited once the use is seen',
   async ({ engine }) => {
     const harness = settlingHarness(engine)
-    const { chain, authorize, settle, finish, states, credits } = harness
+    const { chain, authorize, settle, states, credits } = harness
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     chain.mine(1, [[{ kind: 'use', authorization }]])
     chain.hidesLogs = true
     assert.deepEqual(await settle(authorization), PENDING)
-    assert.deepEqual(await states(), ['open'])
+    assert.deepEqual(await states(), [])
     chain.hidesLogs = false
     chain.mine(8)
-    await finish()
+    assert.equal((await settle(authorization)).kind, 'posted')
     assert.deepEqual(await states(), ['credited'])
     assert.deepEqual(await credits(), ['bucket:192.0.2.1'])
     assert.equal(chain.sent.length, 0)
@@ -55,24 +55,8 @@ onBoth(
     })
     const outcome = await settle(authorize(1))
     assert.deepEqual(outcome, { kind: 'rejected', reason: 'settlement_unavailable' })
-    assert.deepEqual(await states(), ['failed'])
+    assert.deepEqual(await states(), [])
     assert.equal(chain.sent.length, 0)
-  },
-)
-
-onBoth(
-  'a refusal that the chain does not explain is asked about once more: a node may lag, a block may have come',
-  async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, settle, faults } = harness
-    faults.verifies = 'nothing'
-    const authorization = authorize(1)
-    chain.fund(authorization.from, 1_000_000n)
-    const settling = settle(authorization)
-    setTimeout(() => Object.assign(faults, { verifies: 'rightly' }), 500)
-    await untilSent(harness, 1)
-    chain.mine()
-    assert.equal((await settling).kind, 'posted')
   },
 )
 
@@ -101,33 +85,6 @@ onBoth(
     }
   },
 )
-
-onBoth('no more payments are open than nodes hold of one wallet', async ({ engine }) => {
-  const { chain, time, authorize, paymentOf, settle, states } = settlingHarness(engine)
-  for (let n = 1; n <= 64; n += 1)
-    await engine.write((tx) => insertPayment(tx, paymentOf(authorize(n), `payment-${word(n)}`)))
-  chain.fund(payer(65), 1_000_000n)
-  assert.deepEqual(await settle(authorize(65)), PENDING)
-  assert.equal((await states()).length, 64)
-  time.aheadSeconds = 61
-  await settle(authorize(65))
-  assert.equal((await states()).length, 65, 'none of them was sent within a minute')
-})
-
-onBoth('a request does not give up a payment that the job may send', async ({ engine }) => {
-  const { authorize, paymentOf, states } = settlingHarness(engine)
-  const payment = paymentOf(authorize(1), 'payment-1')
-  const failed = { id: payment.id, reason: 'settlement_unavailable', dueUnix: null }
-  await engine.write(async (tx) => {
-    await insertPayment(tx, payment)
-    await setDue(tx, { id: payment.id, dueUnix: payment.createdUnix + 20 })
-  })
-  assert.equal(
-    await engine.write((tx) => failPayment(tx, { ...failed, reservedUnix: payment.createdUnix })),
-    false,
-  )
-  assert.deepEqual(await states(), ['open'])
-})
 
 onBoth(
   'a payment shown twice at once is sent once: the same process joins it, another one says that it is pending',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { getFailedSettlements, getWrongSignatures } from '#accounts/metering/abuse-guard.ts'
+import { getFailedSettlements } from '#accounts/metering/abuse-guard.ts'
 import { type Hash, parseHash } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
 import type { Deposit } from '#base/deposit.ts'
@@ -13,30 +13,20 @@ import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { creditDeposit } from '#payments/prepayments/credit.ts'
 import { type PaymentFault, paymentResponseHeaders, toRequirements } from './offer.ts'
+import { hasTimeLeft, matchOffer, type PaymentPayload, writeSigned } from './payload.ts'
 import {
-  checkSignature,
-  hasTimeLeft,
-  matchOffer,
-  type PaymentPayload,
-  writeSigned,
-} from './payload.ts'
-import {
-  CLAIMED,
-  duePayments,
   endPayment,
   failPayment,
   findPayment,
+  leftOpen,
   lockPayment,
-  OPEN_SECONDS,
   type Payee,
-  REVERTED,
   reservePayment,
-  setDue,
   setHint,
   takeServed,
   type X402Payment,
 } from './payment.ts'
-import { holdsEnough, judgePayment, MARGIN_SECONDS } from './settlement.ts'
+import { holdsEnough, judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
 export type Settled<T> =
@@ -115,12 +105,12 @@ async function settleNext<T>(
   const { authorization, signature } = payload
   const { chain, asset } = settling.payment
   const signed = { chainId: chain.id, asset, authorization, signature }
-  const known = await findPayment({ run: ctx.accounts.read }, signed)
-  if (known !== undefined) return settledBefore(ctx, known, asked)
-  const fault = matchOffer(ctx, asked.amounts, payload) ?? (await checkSigned(ctx, settling, asked))
-  if (fault !== undefined) return isRefusal(fault) ? fault : reject(fault)
-  const settlements = getFailedSettlements(ctx)
-  const limited = settlements.refusal(addressBucket)
+  const stored = await findPayment({ run: ctx.accounts.read }, signed)
+  if (stored !== undefined) return settledBefore(ctx, stored, asked)
+  const fault = matchOffer(ctx, asked.amounts, payload)
+  if (fault !== undefined) return reject(fault)
+  const failures = getFailedSettlements(ctx)
+  const limited = failures.refusal(addressBucket)
   if (limited !== undefined) return limited
   const head = (await settling.isReady())
     ? await settling.rpc.header('latest').catch(() => undefined)
@@ -134,19 +124,22 @@ async function settleNext<T>(
     createdUnix: unixNow(ctx.clock),
     fromBlock: head.number,
     txHash: null,
-    reason: null,
     isServed: false,
   }
+  const verified = await verify(ctx, settling, payment)
+  if (verified.kind === 'rejected') {
+    failures.failed(addressBucket)
+    return verified
+  }
+  if (verified.kind === 'pending') return refuseUnknown(ctx, payload, null)
   const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
   if (reserved === 'used') return settleNext(ctx, settling, asked)
-  if (reserved === 'waits') return reject('payer_waits')
   if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
-  const outcome = await sendAndProve(ctx, settling, payment)
+  const outcome = verified.kind === 'paid' ? verified : await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
   // We sent a transaction that the chain does not show; it may have cost gas.
-  const isSent = outcome.kind === 'pending' && outcome.transaction !== null
-  if (outcome.kind === 'rejected' || isSent) settlements.failed(addressBucket)
-  return outcome.kind === 'pending' ? refuseUnknown(ctx, payload, outcome.transaction) : outcome
+  if (outcome.transaction !== null) failures.failed(addressBucket)
+  return refuseUnknown(ctx, payload, outcome.transaction)
 }
 
 type Rejected = Extract<Settled<never>, { kind: 'rejected' }>
@@ -164,7 +157,7 @@ async function settledBefore(
   payment: X402Payment,
   { payload, payee }: Pick<ToSettle<unknown>, 'payload' | 'payee'>,
 ): Promise<Settled<never>> {
-  const { id, status, reason, txHash: transaction } = payment
+  const { id, status, txHash: transaction } = payment
   // Compares the whole payment, because its nonce is public once it is sent.
   const isSame =
     payment.payee.kind === payee.kind &&
@@ -172,15 +165,6 @@ async function settledBefore(
     payment.signature === payload.signature &&
     isDeepStrictEqual(payment.authorization, payload.authorization)
   if (isSame && status === 'open') return refuseUnknown(ctx, payload, transaction)
-  if (isSame && reason === CLAIMED && transaction !== null)
-    return refuse(
-      'payment_already_used',
-      'the transfer succeeded, but a prepayment had already registered its transaction: the amount is on the key of that prepayment, and this balance is unchanged',
-      {
-        members: { transaction },
-        headers: paymentResponseHeaders(ctx, { payload, transaction }),
-      },
-    )
   if (isSame && status === 'credited' && transaction !== null) {
     const isServed = await ctx.accounts.write((tx) => takeServed(tx, id))
     if (isServed) return { kind: 'posted', transaction }
@@ -191,7 +175,7 @@ async function settledBefore(
 export function refuseUsed(): Refusal {
   return refuse(
     'payment_already_used',
-    'this payment was already used; any amount it moved is on the balance it was made for. Sign a new payment only to pay again',
+    'this payment was already used; any amount it moved is on the balance it was made for, or on the key of a prepayment that named its transaction. Sign a new payment only to pay again',
   )
 }
 
@@ -219,47 +203,58 @@ export function refusePending(transaction: Hash | null): Refusal {
   )
 }
 
-/** Returns undefined if signed. Limited by address, because it takes milliseconds and may ask a node. */
-async function checkSigned(
+type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
+
+/** Has the facilitator verify the payment, unless the chain shows that it was sent before. Sends nothing. */
+async function verify(
   ctx: Context,
-  { rpc, payment }: Settling,
-  { payload, addressBucket }: Pick<ToSettle<unknown>, 'payload' | 'addressBucket'>,
-): Promise<PaymentFault | Refusal | undefined> {
-  const recoveries = getWrongSignatures(ctx)
-  const limited = recoveries.refusal(addressBucket)
-  if (limited !== undefined) return limited
+  settling: Settling,
+  payment: X402Payment,
+): Promise<Paid | Rejected | Pending | { readonly kind: 'valid' }> {
   try {
-    const fault = await checkSignature(rpc, payment, payload)
-    if (fault !== undefined) recoveries.failed(addressBucket)
-    return fault
+    const { payload, requirements } = written(settling, payment)
+    const { isValid, invalidReason } = await settling.client.verify(payload, requirements)
+    if (!hasTimeLeft(ctx, payment.authorization))
+      return reject('invalid_exact_evm_payload_authorization_valid_before')
+    if (isValid) return { kind: 'valid' }
+    if (isSignatureFault(invalidReason)) return reject(await judgeSignature(settling, payment))
+    const verdict = await judgePayment(settling, payment)
+    if (verdict.kind === 'paid') return verdict
+    if (verdict.kind === 'unclear') return { kind: 'pending', transaction: null }
+    const isPoor = verdict.kind === 'open' && !(await holdsEnough(settling, payment))
+    return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
   } catch (error) {
     reportError(ctx, error)
-    return 'settlement_unavailable'
+    return reject('settlement_unavailable')
   }
 }
 
-type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
+/** Codes of the library, of x402 v1, and of the library for wallets that are not deployed (ERC-6492). */
+function isSignatureFault(reason: string | undefined): boolean {
+  return /^invalid_exact_evm_(payload_)?signature$|^eip6492_factory_not_allowed$/.test(reason ?? '')
+}
+
+const KEY_SIGNATURE_LENGTH = 132
+
+async function judgeSignature(
+  { rpc }: Settling,
+  { authorization, signature }: X402Payment,
+): Promise<PaymentFault> {
+  const isOfContract = signature.length > KEY_SIGNATURE_LENGTH
+  return isOfContract && (await rpc.code(authorization.from)) === '0x'
+    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
+    : 'invalid_exact_evm_payload_signature'
+}
 
 const POLL_MS = 500
 
-/** Verifies and sends a reserved payment, then polls the nodes until they prove the transfer. */
+/** Sends a reserved payment, then polls the nodes until they prove the transfer. */
 async function sendAndProve(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
-): Promise<Paid | Rejected | Pending> {
+): Promise<Paid | Pending> {
   const untilMs = performance.now() + settling.waitMs
-  const late = sleep(settling.waitMs).then(() => reject('settlement_unavailable'))
-  const unsent = await Promise.race([verify(ctx, settling, payment), late])
-  if (unsent?.kind === 'rejected') {
-    // The facilitator has the signature, so the job checks once more after the authorization ends.
-    const dueUnix = Number(payment.authorization.validBefore) + MARGIN_SECONDS
-    const reservedUnix = payment.createdUnix
-    const failed = { id: payment.id, reason: unsent.reason, dueUnix, reservedUnix }
-    const isFailed = await ctx.accounts.write((tx) => failPayment(tx, failed))
-    return isFailed ? unsent : { kind: 'pending', transaction: null }
-  }
-  if (unsent !== undefined) return unsent
   let txHash: Hash | null = null
   const answered = settleBy(ctx, settling, payment).then(
     (hash) => {
@@ -276,54 +271,6 @@ async function sendAndProve(
       reportError(ctx, error)
     }
   return { kind: 'pending', transaction: txHash }
-}
-
-/** Nodes may lag by a block, and an authorization may begin in the next one. */
-const ATTEMPTS_MAX = 3
-const BLOCK_MS = 2_000
-
-/** Returns undefined if the facilitator accepts the payment. Sends nothing yet. */
-async function verify(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<Paid | Rejected | Pending | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    // Retries once without an answer: the facilitator may have closed an idle connection.
-    const isValid =
-      (await isValidFor(ctx, settling, payment)) ?? (await isValidFor(ctx, settling, payment))
-    if (!hasTimeLeft(ctx, payment.authorization))
-      return reject('invalid_exact_evm_payload_authorization_valid_before')
-    if (isValid === undefined) return reject('settlement_unavailable')
-    if (isValid) return undefined
-    try {
-      const verdict = await judgePayment(settling, payment)
-      if (verdict.kind === 'paid') return verdict
-      if (verdict.kind === 'unclear') return { kind: 'pending', transaction: null }
-      if (verdict.kind !== 'open') return reject('invalid_transaction_state')
-      if (!(await holdsEnough(settling, payment))) return reject('insufficient_funds')
-    } catch (error) {
-      reportError(ctx, error)
-      return reject('settlement_unavailable')
-    }
-    if (attempt === ATTEMPTS_MAX) return reject('invalid_transaction_state')
-    await sleep(BLOCK_MS)
-  }
-}
-
-/** Whether the facilitator accepts it; undefined if it cannot say. */
-async function isValidFor(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<boolean | undefined> {
-  try {
-    const { payload, requirements } = written(settling, payment)
-    return (await settling.client.verify(payload, requirements)).isValid
-  } catch (error) {
-    reportError(ctx, error)
-    return undefined
-  }
 }
 
 /** Has the facilitator settle. The chain decides, whatever it answers; a transaction that it names is found sooner. */
@@ -415,15 +362,15 @@ export async function creditPayment(
 const PAYMENTS_PER_PASS_MAX = 100
 
 /**
- * Finishes what requests left open: lost answers, killed processes, reorgs, and authorizations that others send
- * later. Returns the number of payments credited.
+ * Finishes what requests left open: lost answers, killed processes and reorgs. Returns the number of payments
+ * credited.
  */
 export async function finishPayments(ctx: Context, settling: Settling): Promise<number> {
   const nowUnix = unixNow(ctx.clock)
   const reads = { run: ctx.accounts.read }
-  const due = await duePayments(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
+  const open = await leftOpen(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
   const ended = await Promise.all(
-    due.map((payment) =>
+    open.map((payment) =>
       finishOne(ctx, settling, payment).catch((error: unknown) => {
         reportError(ctx, error)
         return false
@@ -434,44 +381,39 @@ export async function finishPayments(ctx: Context, settling: Settling): Promise<
 }
 
 async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<boolean> {
-  const { id, status, authorization } = payment
-  const nowUnix = unixNow(ctx.clock)
-  const endUnix = Number(authorization.validBefore) + MARGIN_SECONDS
-  await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: nowUnix + OPEN_SECONDS }))
   const verdict = await judgePayment(settling, payment)
-  if (verdict.kind === 'paid') {
-    const paid = { payment, deposit: verdict.deposit, isServed: false }
-    const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
-    return credited !== undefined
+  switch (verdict.kind) {
+    case 'paid': {
+      const paid = { payment, deposit: verdict.deposit, isServed: false }
+      const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
+      return credited !== undefined
+    }
+    case 'open':
+      await sendAgain(ctx, settling, payment)
+      return false
+    case 'over':
+    case 'unclear': {
+      // A node that hides a use may show it later, but hardly a day after.
+      const lastUnix = Number(payment.authorization.validBefore) + DAY_SECONDS
+      const isOver = verdict.kind === 'over' && verdict.isDeep
+      if (isOver || unixNow(ctx.clock) >= lastUnix)
+        await ctx.accounts.write((tx) => failPayment(tx, payment.id))
+      return false
+    }
   }
-  // A node that hides a use may show it later, so wait until it is deep.
-  const isOver = verdict.kind === 'over' && verdict.isDeep
-  const head = await settling.rpc.header('latest')
-  const isEnded = isOver || (head?.timestamp ?? 0) >= endUnix + DAY_SECONDS
-  const hasFailed = status === 'open' && (isEnded || verdict.kind === 'reverted')
-  if (hasFailed) {
-    // A payer may also cancel or use its nonce while our transaction is pending.
-    const isOurLoss = verdict.kind === 'over' ? verdict.isOurLoss : verdict.kind === 'reverted'
-    const reason = isOurLoss ? REVERTED : 'invalid_transaction_state'
-    // Anyone can still send the authorization until it expires.
-    const lastUnix = isEnded ? null : Math.max(endUnix, nowUnix + OPEN_SECONDS)
-    await ctx.accounts.write((tx) => failPayment(tx, { id, reason, dueUnix: lastUnix }))
-  } else if (isEnded) await ctx.accounts.write((tx) => setDue(tx, { id, dueUnix: null }))
-  if (status === 'open' && verdict.kind === 'open') await sendAgain(ctx, settling, payment)
-  return false
 }
 
-/** Sends an open payment again if neither the chain nor a node knows our transaction. */
+/** Sends an open payment again unless a node knows its transaction. */
 export async function sendAgain(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
 ): Promise<void> {
-  if (!hasTimeLeft(ctx, payment.authorization)) return
+  const { authorization, txHash } = payment
+  if (!hasTimeLeft(ctx, authorization)) return
+  if (txHash !== null && (await settling.rpc.isKnown(txHash))) return
   // The payer may have spent the money since.
-  if ((await isValidFor(ctx, settling, payment)) !== true) return
-  const { wallet, rpc } = settling
-  const sender =
-    wallet === undefined || payment.txHash === null ? undefined : await rpc.senderOf(payment.txHash)
-  if (sender === undefined || sender !== wallet) await settleBy(ctx, settling, payment)
+  const { payload, requirements } = written(settling, payment)
+  const { isValid } = await settling.client.verify(payload, requirements)
+  if (isValid) await settleBy(ctx, settling, payment)
 }

@@ -1,6 +1,6 @@
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
-import type { Address, Hash } from '#base/address.ts'
+import type { Hash } from '#base/address.ts'
 import type { BlockHeader, Log } from '#base/chain.ts'
 import type { Deposit } from '#base/deposit.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
@@ -12,8 +12,6 @@ import type { SettlingRpc } from './settling-rpc.ts'
 export interface PaidChain {
   readonly rpc: SettlingRpc
   readonly payment: Payment
-  /** Our own settling wallet; undefined if another service settles. */
-  readonly wallet?: Address | undefined
 }
 
 /** First topic of the asset's logs that index payer and nonce. */
@@ -26,7 +24,7 @@ const CANCELLED = getSelector(
 
 export type Settlement =
   | { readonly kind: 'paid'; readonly deposit: Deposit }
-  | { readonly kind: 'unpaid'; readonly blockNumber: number; readonly sender: Address }
+  | { readonly kind: 'unpaid' }
   /** Not mined, or its block left the chain. */
   | { readonly kind: 'unknown' }
 
@@ -38,12 +36,11 @@ export async function readSettlement(
 ): Promise<Settlement> {
   const receipt = await chain.rpc.receipt(txHash)
   if (receipt === undefined) return { kind: 'unknown' }
-  const { blockNumber, blockHash, from: sender } = receipt
+  const { blockNumber, blockHash } = receipt
   const header = await chain.rpc.header(blockNumber)
   if (header === undefined || header.hash !== blockHash) return { kind: 'unknown' }
   // Some assets return false instead of reverting, so only the log proves a payment.
-  if (findDeposit(chain, payment, header, receipt.logs) === undefined)
-    return { kind: 'unpaid', blockNumber, sender }
+  if (findDeposit(chain, payment, header, receipt.logs) === undefined) return { kind: 'unpaid' }
   const { logs } = await chain.rpc.provenBlock(header)
   const ofTransaction = logs.filter((log) => log.txHash === txHash)
   const deposit = findDeposit(chain, payment, header, ofTransaction)
@@ -113,49 +110,35 @@ export async function holdsEnough(
 
 export type Verdict =
   | Extract<Settlement, { kind: 'paid' }>
-  /**
-   * No transfer came, and none can: the authorization expired, was cancelled or was used otherwise. Final only if
-   * deep. `isOurLoss`: our transaction reverted.
-   */
-  | { readonly kind: 'over'; readonly isDeep: boolean; readonly isOurLoss: boolean }
-  /** Our transaction reverted in a deep block; anyone can still submit the authorization. */
-  | { readonly kind: 'reverted' }
-  /** Used, but no node shows by which transaction; or our transaction reverted in a shallow block. */
+  /** No transfer came, and none can: the authorization expired, was cancelled or was used otherwise. Final only if deep. */
+  | { readonly kind: 'over'; readonly isDeep: boolean }
+  /** Used, but no node shows by which transaction. */
   | { readonly kind: 'unclear' }
   | { readonly kind: 'open' }
 
-export const MARGIN_SECONDS = 60
+const MARGIN_SECONDS = 60
 
 /**
- * Checks the named transaction first, then searches for any other. Ending without money needs a deep block, because a
+ * Checks the named transaction first, then searches for any other. An expiry counts in a deep block only, because a
  * lagging node must not end a payment that succeeds.
  */
 export async function judgePayment(chain: PaidChain, payment: X402Payment): Promise<Verdict> {
-  const { rpc, wallet } = chain
+  const { rpc } = chain
   const { txHash, authorization } = payment
-  const named = txHash === null ? undefined : await readSettlement(chain, payment, txHash)
-  if (named?.kind === 'paid') return named
-  // Only our own revert counts: another facilitator may send a further transaction.
-  const revertedAt =
-    named?.kind === 'unpaid' && named.sender === wallet ? named.blockNumber : undefined
+  if (txHash !== null) {
+    const named = await readSettlement(chain, payment, txHash)
+    if (named.kind === 'paid') return named
+  }
   // Read before the state, so that a use in between is not missed.
   const head = await rpc.header('latest')
   if (head === undefined) return { kind: 'open' }
-  const isOurLoss = revertedAt !== undefined
-  if (await isUsed(chain, payment)) {
-    const verdict = await findUse(chain, payment, head.number)
-    return verdict.kind === 'over' ? { ...verdict, isOurLoss } : verdict
-  }
-  const isRunning = BigInt(head.timestamp) < authorization.validBefore
-  if (!isOurLoss && isRunning) return { kind: 'open' }
-  const kind = isOurLoss ? 'unclear' : 'open'
+  if (await isUsed(chain, payment)) return findUse(chain, payment, head.number)
+  if (BigInt(head.timestamp) < authorization.validBefore) return { kind: 'open' }
   const deep = await rpc.header(Math.max(0, head.number - chain.payment.confirmations))
-  if (deep === undefined) return { kind }
-  const isPast = deep.timestamp >= Number(authorization.validBefore) + MARGIN_SECONDS
-  const isReverted = revertedAt !== undefined && revertedAt <= deep.number
-  if (!isPast && !isReverted) return { kind }
-  if (await isUsed(chain, payment, deep.number)) return { kind: 'unclear' }
-  return isPast ? { kind: 'over', isDeep: true, isOurLoss } : { kind: 'reverted' }
+  const endUnix = Number(authorization.validBefore) + MARGIN_SECONDS
+  if (deep === undefined || deep.timestamp < endUnix) return { kind: 'open' }
+  const kind = (await isUsed(chain, payment, deep.number)) ? 'unclear' : 'over'
+  return kind === 'over' ? { kind, isDeep: true } : { kind }
 }
 
 const PAGE_BLOCKS = 500
@@ -180,7 +163,7 @@ async function findUse(
     fromBlock = toBlock + 1
     if (use === undefined) continue
     const isDeep = use.blockNumber <= deepNumber
-    const over = { kind: 'over', isDeep, isOurLoss: false } as const
+    const over = { kind: 'over', isDeep } as const
     if (use.topics[0] === CANCELLED) return over
     const settlement = await readSettlement(chain, payment, use.txHash)
     if (settlement.kind === 'paid') return settlement

@@ -13,10 +13,7 @@ interface CallInput {
   readonly to: Address
   readonly data: Hash
   readonly gas?: bigint
-  /** Code to place at addresses during the simulation. Some nodes refuse it. */
-  readonly codes?: Readonly<Record<Address, Hash>>
   readonly at?: number
-  readonly signal?: AbortSignal | undefined
 }
 
 export type SettlingRpc = ReturnType<typeof openSettlingRpc>
@@ -24,8 +21,7 @@ export type SettlingRpc = ReturnType<typeof openSettlingRpc>
 /** Fails over only if a node does not answer, because a refusal is an answer. */
 export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly string[] }) {
   const posts = rpcUrls.map(openPost)
-  const ask = (method: string, params: readonly unknown[], signal?: AbortSignal) =>
-    askInTurn(posts, { method, params }, signal)
+  const ask = (method: string, params: readonly unknown[]) => askInTurn(posts, { method, params })
   const source = callSource(id, (call) => askInTurn(posts, call), isRefusal)
   return {
     /** Prices are in wei per gas; `tip` is the node's proposal. */
@@ -41,14 +37,12 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
     transactionCount: async (account: Address, at: 'latest' | 'pending') =>
       Number(toQuantity(await ask('eth_getTransactionCount', [account, at]))),
     /** Returns `0x` if there is no contract. */
-    code: async (account: Address, signal?: AbortSignal): Promise<Hash> =>
-      parseBytes(await ask('eth_getCode', [account, 'latest'], signal)),
-    async call({ at, gas, codes, signal, ...input }: CallInput): Promise<Hash> {
+    code: async (account: Address): Promise<Hash> =>
+      parseBytes(await ask('eth_getCode', [account, 'latest'])),
+    async call({ at, gas, ...input }: CallInput): Promise<Hash> {
       const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
-      const overrides = Object.entries(codes ?? {}).map(([address, code]) => [address, { code }])
-      const state = codes === undefined ? [] : [Object.fromEntries(overrides)]
       const block = at === undefined ? 'latest' : `0x${at.toString(16)}`
-      return parseBytes(await ask('eth_call', [call, block, ...state], signal))
+      return parseBytes(await ask('eth_call', [call, block]))
     },
     async send(raw: Hash): Promise<void> {
       await ask('eth_sendRawTransaction', [raw])
@@ -57,20 +51,16 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
     async receipt(txHash: Hash) {
       const value = await ask('eth_getTransactionReceipt', [txHash])
       if (value === null) return undefined
-      const { from, blockNumber, blockHash, logs } = toObject(value)
+      const { blockNumber, blockHash, logs } = toObject(value)
       if (blockNumber === null) return undefined
       return {
-        from: parseBytes(from),
         blockNumber: Number(toQuantity(blockNumber)),
         blockHash: parseBytes(blockHash),
         logs: parseLogs(logs, id),
       }
     },
-    /** Returns the sender of a transaction in a block or in the node's mempool. */
-    async senderOf(txHash: Hash): Promise<Address | undefined> {
-      const value = await ask('eth_getTransactionByHash', [txHash])
-      return value === null ? undefined : parseBytes(toObject(value).from)
-    },
+    /** Whether the node has the transaction in a block or in its mempool. */
+    isKnown: async (txHash: Hash) => (await ask('eth_getTransactionByHash', [txHash])) !== null,
     header: source.header,
     logs: source.logsInRange,
     /** Throws EndpointError `unproven`. A proof comes from one node, never from parts of several. */
@@ -93,15 +83,11 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NodeRefusal
 }
 
-async function askInTurn(
-  posts: readonly Post[],
-  call: RpcCall,
-  signal?: AbortSignal,
-): Promise<unknown> {
+async function askInTurn(posts: readonly Post[], call: RpcCall): Promise<unknown> {
   let cause: unknown
   for (const post of posts) {
     try {
-      return await askOne(post, call, signal)
+      return await askOne(post, call)
     } catch (error) {
       if (!(error instanceof NodeRefusal)) cause = error
       else throw cause === undefined ? error : new NodeRefusal(error.code, error.message, { cause })
@@ -115,13 +101,9 @@ const CALL_TIMEOUT_MS = 5_000
 
 const MESSAGE_MAX = 300
 
-async function askOne(
-  post: Post,
-  { method, params }: RpcCall,
-  signal?: AbortSignal,
-): Promise<unknown> {
+async function askOne(post: Post, { method, params }: RpcCall): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS, signal })
+  const answer = await post(body, { timeoutMs: CALL_TIMEOUT_MS })
   const { error, result } = toObject(JSON.parse(answer.body.toString('utf8')))
   if (isObject(error))
     throw new NodeRefusal(Number(error.code), String(error.message).slice(0, MESSAGE_MAX))

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
-import type { FacilitatorClient } from '@x402/core/server'
+import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server'
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { keccak256 } from 'ox/Hash'
@@ -16,14 +16,15 @@ import { type Context, oncePerContext, reportError } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Reads } from '#payments/prepayments/claim.ts'
-import { httpFacilitator } from './http-facilitator.ts'
-import { OFFERS, requirePayment, toCaip2 } from './offer.ts'
+import { OFFERS, requirePayment, toCaip2, toListing } from './offer.ts'
 import { lockReservations } from './payment.ts'
 import type { PaidChain } from './settlement.ts'
 import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
 
 /** What a process settles payments with: a facilitator in this process, or an external one. */
 export interface Settling extends PaidChain {
+  /** Our own settling wallet; undefined if another service settles. */
+  readonly wallet: Address | undefined
   /** The library's interface. Its answers are hints; the chain decides. */
   readonly client: Pick<FacilitatorClient, 'verify' | 'settle'>
   /** Whether a payment of the smallest offer could be settled now. */
@@ -88,7 +89,7 @@ export const getSettling = oncePerContext(async (ctx): Promise<Settling | undefi
   const facilitator =
     setting.kind === 'wallet'
       ? await embeddedFacilitator(ctx, setting, { rpc, payment })
-      : httpFacilitator(ctx, setting, payment)
+      : httpFacilitator(ctx, setting, { rpc, payment })
   const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
   return { ...settling, isReady: remembered(ctx, settling) }
 })
@@ -131,6 +132,56 @@ async function provePayable({ rpc }: Settling): Promise<boolean> {
   if (head === undefined) return false
   await rpc.provenBlock(head)
   return true
+}
+
+/** Settling includes the wait for a block. If the answer comes later, the chain shows the result. */
+const FACILITATOR_TIMEOUT_MS = 10_000
+
+/** Settles with any x402 facilitator over its HTTP interface (x402 v2, section 7). */
+function httpFacilitator(
+  ctx: Context,
+  { url, headersFile }: Extract<SettlingSetting, { kind: 'facilitator' }>,
+  { payment }: PaidChain,
+) {
+  const client = new HTTPFacilitatorClient({
+    url,
+    timeoutMs: FACILITATOR_TIMEOUT_MS,
+    // Read for each request, so that a token can be replaced.
+    async createAuthHeaders() {
+      const headers =
+        headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8'))
+      return { verify: headers, settle: headers, supported: headers }
+    },
+  })
+  const { accepts: _, ...listing } = toListing(ctx)
+  const network = toCaip2(payment.chain.id)
+  return {
+    wallet: undefined,
+    client: {
+      verify: (payload, requirements) => client.verify({ ...payload, ...listing }, requirements),
+      settle: (payload, requirements) => client.settle({ ...payload, ...listing }, requirements),
+    } satisfies Settling['client'],
+    async isReady() {
+      const { kinds } = await client.getSupported()
+      const isSupported = kinds.some(
+        (kind) => kind.x402Version === 2 && kind.scheme === 'exact' && kind.network === network,
+      )
+      if (isSupported) return true
+      throw new Error(`the facilitator does not settle scheme exact on ${network}`)
+    },
+  }
+}
+
+/** Parses lines of `Name: value`. */
+export function parseHeaders(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':')
+      if (colon < 1) throw new Error('the headers file must have lines of "Name: value"')
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
+    }),
+  )
 }
 
 /** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
