@@ -12,18 +12,18 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 4188,
   api: 3312,
   base: 753,
-  chain: 3198,
+  chain: 3192,
   data: 5399,
   db: 1768,
   ecosystem: 2967,
   entry: 756,
   feed: 1674,
   index: 4932,
-  main: 1439,
+  main: 1433,
   ops: 4134,
-  payments: 5447,
+  payments: 4965,
   site: 2065,
-  tests: 45768,
+  tests: 45363,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
