@@ -9,7 +9,6 @@ import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { follow } from './follow.ts'
-import { parseBlock } from './parse-rpc.ts'
 import { openRpcSource } from './rpc-source.ts'
 
 /** A real anvil behind a node that lies about its newest block, which has two burns. */
@@ -93,20 +92,5 @@ describe('following a chain with proofs of every log', () => {
     const lie: Lie = ({ method }, result) =>
       method === 'eth_getBlockByNumber' ? { ...(result as object), timestamp: '0x1' } : result
     await assert.rejects(amounts(lie), /block \d+ 0x\w+: the node returned a false parent or time/)
-  })
-
-  test('skips the receipts of a block whose bloom rules the logs out', async () => {
-    const { client, chainId } = devnet.chains.base
-    const source = openRpcSource({ chainId, urls: [node.url] })
-    const { number } = await readHead(client)
-    const answer = await client.rpc.send({
-      method: 'eth_getBlockByNumber',
-      params: [`0x${number.toString(16)}`, false],
-    })
-    const header = parseBlock(answer)
-    assert.ok(header !== undefined)
-    node.methods.length = 0
-    assert.deepEqual((await source.provenBlock(header, () => false)).logs, [])
-    assert.ok(!node.methods.includes('eth_getBlockReceipts'))
   })
 })

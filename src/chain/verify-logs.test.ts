@@ -35,39 +35,9 @@ async function logsOf(number: number) {
   return fetchBlockLogs(source, filters, header)
 }
 
-test('the logs of a block come in order with the time of the block', async () => {
-  const logs = await logsOf(1)
-  assert.deepEqual(
-    logs.map(({ logIndex, timestamp }) => [logIndex, timestamp]),
-    [
-      [0, 1_700_000_002],
-      [1, 1_700_000_002],
-    ],
-  )
-})
-
 test('a block whose bloom says no is not asked for logs', async () => {
   assert.deepEqual(await logsOf(4), [])
   assert.ok(!node.methods.includes('eth_getLogs'))
-})
-
-test('a log that the bloom of its block does not admit is refused', async () => {
-  node.faults.forgedLogs = true
-  await assert.rejects(logsOf(1), /the node returned a log that the bloom excludes/)
-})
-
-test('an empty list against the bloom is refused when the receipts hold a log', async () => {
-  node.faults.emptyLogs = true
-  await assert.rejects(logsOf(1), /the node returned 0 logs, but its receipts hold 2/)
-})
-
-test('an empty list against the bloom is believed when the receipts agree', async () => {
-  const withBoth = [{ addresses: [stranger, token], topics: [[...topics].flat(), [bob]] }] as const
-  const header = await source.header(2)
-  assert.ok(header !== undefined)
-  const chance = [{ addresses: [stranger], topics: [[...topics].flat(), [alice]] }] as const
-  assert.equal((await fetchBlockLogs(source, withBoth, header)).length, 0)
-  assert.equal((await fetchBlockLogs(source, chance, header)).length, 0)
 })
 
 test('an empty list from a node without receipts must agree with the list by number', async () => {
@@ -79,20 +49,6 @@ test('an empty list from a node without receipts must agree with the list by num
     node.faults.hiddenLogs = 'none'
     assert.equal((await logsOf(1)).length, 2)
   }
-})
-
-test('a list by number of another branch says nothing about the block', async () => {
-  node.faults.emptyLogs = true
-  node.faults.receipts = 'unsupported'
-  const header = await source.header(1)
-  const other = await source.header(2)
-  assert.ok(header !== undefined && other !== undefined)
-  const logsInRange = async () => {
-    node.faults.emptyLogs = false
-    const logs = await source.logsInBlock(filters[0] ?? assert.fail(), header.hash)
-    return logs.map((log) => ({ ...log, blockHash: other.hash }))
-  }
-  assert.deepEqual(await fetchBlockLogs({ ...source, logsInRange }, filters, header), [])
 })
 
 test('a bloom that does not hash with its header hides no log and accuses no node', async () => {
@@ -108,22 +64,6 @@ test('a bloom that does not hash with its header hides no log and accuses no nod
   assert.equal((await fetchBlockLogs(source, both, header)).length, 1)
 })
 
-test('with an unknown bloom, every list of logs must agree with the receipts', async () => {
-  node.faults.blooms = 'of-parent'
-  node.faults.emptyLogs = true
-  await assert.rejects(logsOf(1), /the node returned 0 logs, but its receipts hold 2 more/)
-  Object.assign(node.faults, { emptyLogs: false, forgedLogs: true })
-  await assert.rejects(logsOf(1), /the node returned 3 logs, but its receipts lack 1 of them/)
-})
-
-test('an empty list without receipts is believed if the list by number is empty too, unless the block is unknown', async () => {
-  node.faults.emptyLogs = true
-  node.faults.receipts = 'unsupported'
-  assert.deepEqual(await logsOf(1), [])
-  node.faults.receipts = 'unknown-block'
-  await assert.rejects(logsOf(1), /block not found/)
-})
-
 test('a log of another block is refused', async () => {
   node.faults.foreignLogs = true
   await assert.rejects(logsOf(1), RpcError)
@@ -133,11 +73,6 @@ test('a log of another block is refused', async () => {
 test('a log whose time is not its block’s is refused', async () => {
   node.faults.timestamps = 'wrong'
   await assert.rejects(logsOf(1), /time differs/)
-})
-
-test('a log that comes twice is one log', async () => {
-  node.faults.repeatedLogs = true
-  assert.equal((await logsOf(1)).length, 2)
 })
 
 test('logs numbered per transaction are all kept, in the order of their transactions', async () => {

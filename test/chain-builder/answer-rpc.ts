@@ -89,7 +89,6 @@ function logsAnswer(node: NodeState, query: LogQuery): unknown {
   )
   if (faults.logsMax !== undefined && found.length > faults.logsMax.logs)
     throw new RefusedCall(refusalOf(faults.logsMax.dialect))
-  if (faults.emptyLogs) return []
   if (faults.shuffledLogs) found.reverse()
   const isOfBlock = query.blockHash !== undefined
   if (isOfBlock && faults.hiddenLogs === 'all') return []
@@ -116,8 +115,6 @@ function blocksOf(node: NodeState, query: LogQuery): readonly BuiltBlock[] {
     const known = chain.blocks.slice(0, headAt + 1)
     const block = known.findLast((each) => each.hash === query.blockHash)
     if (block === undefined) throw new RefusedCall({ code: -32000, message: 'unknown block' })
-    const sibling = faults.siblingLogs?.blocks[block.number]
-    if (sibling !== undefined) return [sibling]
     if (!faults.foreignLogs) return [block]
     return known.filter((each) => each !== block && each.logs.length > 0).slice(-1)
   }
@@ -146,7 +143,7 @@ function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog) {
   }
   return {
     address: log.address,
-    topics: node.faults.garbledTopics ? garbled(log.topics) : log.topics,
+    topics: log.topics,
     data: log.data,
     blockNumber: numberToHex(block.number),
     blockHash: block.hash,
@@ -156,10 +153,6 @@ function wireLog(node: NodeState, block: BuiltBlock, log: BuiltLog) {
     removed: false,
     ...times[node.faults.timestamps],
   }
-}
-
-function garbled([topic0 = '0x', ...others]: readonly Hex[]): readonly Hex[] {
-  return [topic0, ...others.map(() => `0x${'zz'.repeat(32)}` as const)]
 }
 
 function receiptsAnswer(node: NodeState, hash: unknown): unknown {

@@ -1,5 +1,3 @@
-import type { BuiltChain } from './built-chain.ts'
-
 /** How a provider words that a range or an answer is too large. */
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
@@ -8,8 +6,6 @@ export type WireForm = 'identity' | 'chunked' | 'gzip' | 'br' | 'zstd'
 
 /** What a served chain does wrong; changed while it is served. Nothing is wrong at the start. */
 export interface Faults {
-  /** `eth_getLogs` by block hash or by range gives an empty list whatever the blocks hold. */
-  emptyLogs: boolean
   /** `eth_getLogs` by block hash gives the logs of the newest other block that has some. */
   foreignLogs: boolean
   /** Logs of lower blocks are gone: `eth_getLogs` leaves them out without a word. */
@@ -22,8 +18,6 @@ export interface Faults {
   repeatedLogs: boolean
   /** What is missing from answers to `eth_getLogs` by block hash: all, or all but the first event's. */
   hiddenLogs: 'none' | 'all' | 'other-events'
-  /** `eth_getLogs` by block hash gives the logs of the block that is at its height on this branch. */
-  siblingLogs: BuiltChain | undefined
   /** `eth_getLogs` by block hash gives one more log, which no block holds. */
   forgedLogs: boolean
   /** Logs in another order than the chain's. */
@@ -34,8 +28,6 @@ export interface Faults {
   tags: 'right' | 'unsupported' | 'unknown'
   /** The error for every `eth_call`; undefined if calls succeed. */
   callRefusal: { readonly code: number; readonly message: string } | undefined
-  /** Every second call is answered from this chain: two nodes on two forks behind one address. */
-  otherFork: BuiltChain | undefined
   /** The newest block that the node tells of, as a node that lags behind. */
   headNumber: number | undefined
   /** Heights that the node says it does not know. */
@@ -46,8 +38,6 @@ export interface Faults {
   logsMax: { readonly logs: number; readonly dialect: Dialect } | undefined
   /** What stands in the `blockTimestamp` of logs. */
   timestamps: 'right' | 'missing' | 'zero' | 'wrong'
-  /** Topics after the first are as long as they should be and no hex. */
-  garbledTopics: boolean
   receipts: 'right' | 'unsupported' | 'unknown-block'
   /** Whose bloom a header shows; with that of the block before, it does not hash. */
   blooms: 'right' | 'of-parent'
@@ -75,25 +65,21 @@ export interface TransportFault {
 
 export function noFaults(): Faults {
   return {
-    emptyLogs: false,
     foreignLogs: false,
     prunedBelow: 0,
     unannounced: undefined,
     repeatedLogs: false,
     hiddenLogs: 'none',
-    siblingLogs: undefined,
     forgedLogs: false,
     shuffledLogs: false,
     shiftedBlocks: false,
     tags: 'right',
     callRefusal: undefined,
-    otherFork: undefined,
     headNumber: undefined,
     nullBlocks: new Set(),
     rangeMax: undefined,
     logsMax: undefined,
     timestamps: 'right',
-    garbledTopics: false,
     receipts: 'right',
     blooms: 'right',
     wireForm: 'chunked',

@@ -22,11 +22,8 @@ export async function serveChain(
   const methods: string[] = []
   const { safeDepth = 4, finalDepth = 8 } = options
   const node: NodeState = { chain, safeDepth, finalDepth, faults: noFaults() }
-  let requests = 0
   const server = await startLocalServer((incoming, outgoing) => {
-    requests += 1
-    const isOther = node.faults.otherFork !== undefined && requests % 2 === 0
-    answer({ node, isOther, methods }, incoming, outgoing).catch(
+    answer({ node, methods }, incoming, outgoing).catch(
       (error: unknown) => void outgoing.destroy(toError(error)),
     )
   })
@@ -39,21 +36,18 @@ function toError(error: unknown): Error {
 
 interface AnswerDeps {
   readonly node: NodeState
-  /** Whether the node on the other fork answers this time. */
-  readonly isOther: boolean
   readonly methods: string[]
 }
 
 async function answer(
-  { node, isOther, methods }: AnswerDeps,
+  { node, methods }: AnswerDeps,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { calls, answerWith } = await readRpcRequest(incoming)
   methods.push(...calls.map((call) => call.method))
   const fault = nextFault(node)
-  const asked = isOther ? { ...node, chain: node.faults.otherFork ?? node.chain } : node
-  const results = calls.map((call) => answerCall(asked, call, fault))
+  const results = calls.map((call) => answerCall(node, call, fault))
   await sendAnswer({ outgoing, wireForm: node.faults.wireForm }, answerWith(results), fault)
 }
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import {
   chainScript,
   movableTiming,
@@ -13,7 +12,6 @@ import {
   scriptedFilter,
   startScriptedNode,
 } from '#test/scripted-node.ts'
-import { RpcError } from '../rpc-error.ts'
 import { openRpcSource, type RpcOptions } from '../rpc-source.ts'
 
 const filter = scriptedFilter
@@ -112,42 +110,6 @@ test('an endpoint of another chain is never asked anything but which chain it is
   assert.match(String(source.endpoints()[0]?.reason), /serves chain 5 instead of 1/)
 })
 
-test('when every endpoint is of another chain, the error and the chain id say so', async () => {
-  const { source } = await world([{ chainId: 5 }])
-  await assert.rejects(source.header('latest'), /serves chain 5 instead of 1/)
-  assert.equal(await source.askChainId(), 5)
-})
-
-test('a single endpoint that reported a wrong chain is used again once it reports the right one', async () => {
-  const { source, nodes, advance, states } = await world([{}])
-  const [node] = nodes
-  assert.ok(node !== undefined)
-  for (let times = 0; times < 5; times += 1) {
-    assert.equal((await source.header('latest'))?.number, 1_000)
-    node.chain.chainId = 5
-    advance(16_000)
-    // The probe that notices may run after the answer.
-    await source.header('latest').catch(() => undefined)
-    while (states()[0] === 'ok') await setImmediate()
-    await assert.rejects(source.header('latest'), /serves chain 5 instead of 1/)
-    node.chain.chainId = 1
-    advance(2_000)
-  }
-  assert.equal((await source.header('latest'))?.number, 1_000)
-  assert.deepEqual(states(), ['ok'])
-})
-
-test('an endpoint that was down at the start proves its chain before it is used', async () => {
-  const { source, nodes, states } = await world([{ chainId: 5 }])
-  const [node] = nodes
-  assert.ok(node !== undefined)
-  breakDown(node)
-  await assert.rejects(source.header('latest'), RpcError)
-  mend(node)
-  await assert.rejects(source.header(1), /serves chain 5/)
-  assert.deepEqual(states(), ['wrong-chain'])
-})
-
 test('an endpoint far behind is set aside, named, and comes back when it has caught up', async () => {
   const { source, nodes, events, probe, states } = await world([{ head: 800 }, {}])
   // The first answer does not wait for the last endpoint.
@@ -160,15 +122,6 @@ test('an endpoint far behind is set aside, named, and comes back when it has cau
   await probe()
   assert.deepEqual(states(), ['ok', 'ok'])
   assert.deepEqual(events.slice(-1), ['0 ok'])
-})
-
-test('a few blocks, or a single one of a quiet chain, are no lag', async () => {
-  const near = await world([{ head: 990 }, {}])
-  await near.source.header('latest')
-  assert.deepEqual(near.states(), ['ok', 'ok'])
-  const quiet = await world([{ head: 999, secondsPerBlock: 7_200 }, { secondsPerBlock: 7_200 }])
-  await quiet.source.header('latest')
-  assert.deepEqual(quiet.states(), ['ok', 'ok'])
 })
 
 /** The first answer does not wait for the last endpoint. */
@@ -193,32 +146,6 @@ test('while the preferred endpoint fails the next answers; it is returned to whe
   advance(31_000)
   await probe()
   assert.equal(await current(), 0)
-})
-
-test('an endpoint that stays down is probed with growing pauses', async () => {
-  const { nodes, source, probe } = await world([{}, {}])
-  const [first] = nodes
-  assert.ok(first !== undefined)
-  await source.header(1)
-  breakDown(first)
-  for (let times = 0; times < 3; times += 1) await source.header(1)
-  const before = first.requests.length
-  for (let times = 0; times < 40; times += 1) await probe()
-  // Ten minutes at one probe in 15 s would be 40.
-  const probes = first.requests.length - before
-  assert.ok(probes >= 3 && probes <= 12, `${probes} probes`)
-})
-
-test('one endpoint alone that comes back is asked again at once', async () => {
-  const { nodes, source, states } = await world([{}])
-  const [node] = nodes
-  assert.ok(node !== undefined)
-  breakDown(node)
-  for (let times = 0; times < 3; times += 1) await assert.rejects(source.header(1))
-  assert.deepEqual(states(), ['failing'])
-  mend(node)
-  assert.equal((await source.header(1))?.number, 1)
-  assert.deepEqual(states(), ['ok'])
 })
 
 test('a proven lie sets an endpoint aside for a minute, and for longer each time', async () => {
@@ -251,18 +178,6 @@ test('history is asked only of an endpoint that knows the end of the range itsel
   assert.equal(nodes[0]?.count('eth_getLogs'), 0)
 })
 
-test('history above every head is an error that names the block, after all were asked again', async () => {
-  const { source, nodes } = await world([{}])
-  const last = async (to: number) => {
-    for await (const part of source.history({ filter, from: 0, to }))
-      if (part.to === to) return part.to
-    return undefined
-  }
-  await assert.rejects(last(1_200), /no endpoint knows block 1200/)
-  Object.assign(nodes[0]?.chain ?? {}, { head: 1_300 })
-  assert.equal(await last(1_200), 1_200)
-})
-
 test('an endpoint that has dropped old history is named, and another gives it', async () => {
   const { source, nodes, states } = await world([{}, {}])
   const [pruned, whole] = nodes
@@ -275,32 +190,6 @@ test('an endpoint that has dropped old history is named, and another gives it', 
   for await (const part of source.history({ filter, from: 0, to: 900 }))
     assert.equal(part.host, whole.host)
   assert.deepEqual(states(), ['pruned', 'ok'])
-})
-
-test('a failed answer of one endpoint is asked of the next', async () => {
-  const { source, nodes } = await world([{}, {}])
-  const [first] = nodes
-  assert.ok(first !== undefined)
-  const { answer } = chainScript(first.chain)
-  first.script.answer = (call) => (call.params[0] === '0x7' ? { number: 'seven' } : answer(call))
-  await source.header('latest')
-  await untilQuiet(nodes)
-  assert.equal((await source.header(7))?.number, 7)
-  assert.equal(source.endpoints()[0]?.failed, 1)
-})
-
-test('endpoints that are not in use are not probed', async () => {
-  const { source, nodes, advance } = await world([{}, {}])
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 100))
-  await source.header(1)
-  await settle()
-  const before = nodes.map((node) => node.requests.length)
-  advance(3_600_000)
-  await settle()
-  assert.deepEqual(
-    nodes.map((node) => node.requests.length),
-    before,
-  )
 })
 
 test('an endpoint that hangs neither delays the first answer for long nor keeps the process alive', async () => {

@@ -40,36 +40,6 @@ test('a uniformly dense history takes at most one request in 6,000 logs, and twe
   assert.ok(requests <= logs / 6_000 + 20, `${requests} requests`)
 })
 
-test('a sparse history of millions of blocks takes few requests', async () => {
-  Object.assign(chain, { head: 20_000_000, finalized: 19_000_000 })
-  script.answer = (call) => (isLogs(call) ? [] : chainScript(chain).answer(call))
-  const parts = await readAll(open(node))
-  assert.equal(parts.at(-1)?.to, chain.head)
-  assert.ok(logRequests(node).length <= 12)
-})
-
-test('the first request is 2,000 blocks, alone; then several are in flight', async () => {
-  Object.assign(chain, { head: 40_000, logsPerBlock: () => 4 })
-  let inFlight = 0
-  const counts: number[] = []
-  script.intercept = (request) => {
-    if (!request.calls.some(isLogs)) return false
-    inFlight += 1
-    counts.push(inFlight)
-    setTimeout(() => {
-      inFlight -= 1
-      request.outgoing.end(requestText(script, request))
-    }, 30)
-    return true
-  }
-  assertWhole(await readAll(open(node)))
-  const [first] = logRequests(node)
-  assert.ok(first !== undefined)
-  assert.deepEqual(rangeOf(first), { from: 0, to: 1_999 })
-  assert.deepEqual(counts.slice(0, 2), [1, 1])
-  assert.ok(Math.max(...counts) >= 3, `${counts}`)
-})
-
 const dialects: readonly (readonly [string, string])[] = [
   [
     'alchemy',
@@ -97,25 +67,6 @@ test('a cap of blocks is remembered: it is refused once', async () => {
   assertWhole(await readAll(source))
   const [status] = source.endpoints()
   assert.deepEqual([status?.rangeMax, status?.refused], [100, 1])
-})
-
-test('the range that a node says would fit is the next one', async () => {
-  refuseLong(100, (call) => {
-    const { from } = rangeOf(call)
-    const range = `[0x${from.toString(16)}, 0x${(from + 79).toString(16)}]`
-    throw new Refusal(`query returned more than 10000 results. Try with this block range ${range}.`)
-  })
-  assertWhole(await readAll(open(node)))
-  const [, second] = rangesAsked(node)
-  assert.deepEqual(second, { from: 0, to: 79 })
-})
-
-test('a node that suggests the range that it refused is not asked for ever', async () => {
-  refuseLong(100, (call) => {
-    const { from, to } = rangeOf(call)
-    throw new Refusal(`too many results, retry with the range ${from}-${to}`)
-  })
-  assertWhole(await readAll(open(node)))
 })
 
 const breaks: readonly (readonly [string, number, (text: string) => string])[] = [
@@ -216,32 +167,6 @@ test('what one node cuts off is asked of another one, at once and not block by b
   assert.ok(parts.length < 10, `${parts.length} parts`)
 })
 
-test('what cannot be read is asked of another node', async () => {
-  const { answer } = chainScript(chain)
-  script.answer = (call) => {
-    const text = `[${logsOf(chain, { from: 2_000, to: 2_000 })}]`
-    return isLogs(call) ? new RawJson(text.replaceAll('0x7d0', '0x7d1')) : answer(call)
-  }
-  Object.assign(chain, { head: 2_500 })
-  const parts = await readAll(open(node, spare), { to: 1_000 })
-  assertWhole(parts, 0, 1_000)
-  assert.equal(parts[0]?.host, spare.host)
-})
-
-test('a consumer that is slow is not flooded', async () => {
-  Object.assign(chain, { head: 200_000, logsPerBlock: () => 0 })
-  refuseLong(1_000, () => {
-    throw new Refusal('limited to 1000 blocks')
-  })
-  const parts = open(node).history({ filter, from: 0, to: chain.head })
-  const iterator = parts[Symbol.asyncIterator]()
-  await iterator.next()
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  const asked = rangesAsked(node).length
-  assert.ok(asked <= 18, `${asked} requests`)
-  await iterator.return?.(undefined)
-})
-
 test('large answers that nobody takes stay below 25 MB', async () => {
   Object.assign(chain, { head: 400_000 })
   script.intercept = ({ calls, isBatch, outgoing }) => {
@@ -285,16 +210,4 @@ test('leaving early ends the requests under way', async () => {
   assert.ok(closed > 0)
   assert.equal(source.endpoints()[0]?.inFlight, 0)
   assert.equal(source.endpoints()[0]?.failed, 0)
-})
-
-test('the consumer’s signal ends the history with its reason', async () => {
-  script.intercept = ({ calls }) => calls.some(isLogs)
-  const stop = new AbortController()
-  setTimeout(() => stop.abort(new Error('shutting down')), 30)
-  await assert.rejects(readAll(open(node), { signal: stop.signal }), /shutting down/)
-})
-
-test('a part of history is that part and no more', async () => {
-  assertWhole(await readAll(open(node), { from: 17, to: 333 }), 17, 333)
-  assert.deepEqual(await readAll(open(node), { from: 5, to: 4 }), [])
 })

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { EndpointError } from '#chain/rpc-error.ts'
-import {
-  answerText,
-  movableTiming,
-  Refusal,
-  type Script,
-  type ScriptedRequest,
-  startScriptedNode,
-} from '#test/scripted-node.ts'
+import { answerText, movableTiming, type Script, startScriptedNode } from '#test/scripted-node.ts'
 import { Endpoint } from './endpoint.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }
@@ -40,13 +32,6 @@ async function kindOf(promise: Promise<unknown>): Promise<string> {
   return error.kind
 }
 
-function reply(text: string | Buffer, status = 200, headers: Record<string, string> = {}) {
-  script.intercept = ({ outgoing }: ScriptedRequest) => {
-    outgoing.writeHead(status, headers).end(text)
-    return true
-  }
-}
-
 test('calls of one tick travel together, fifty at most', async () => {
   const before = node.requests.length
   const endpoint = open()
@@ -54,34 +39,6 @@ test('calls of one tick travel together, fifty at most', async () => {
   assert.deepEqual(await Promise.all(values.map((value) => echo(endpoint, value))), values)
   const sizes = node.requests.slice(before).map((calls) => calls.length)
   assert.deepEqual(sizes.sort(), [20, 50, 50])
-})
-
-test('answers of a batch find their calls in whatever order they come', async () => {
-  script.intercept = ({ calls, outgoing }) => {
-    outgoing.end(
-      `[${calls
-        .map((call) => answerText(script, call))
-        .reverse()
-        .join(',')}]`,
-    )
-    return true
-  }
-  const endpoint = open()
-  assert.deepEqual(await Promise.all([1, 2, 3].map((value) => echo(endpoint, value))), [1, 2, 3])
-})
-
-test('an error of one call of a batch is no error of the others', async () => {
-  script.answer = ({ params }) => {
-    if (params[0] === 2) throw new Refusal('unknown block')
-    return params[0]
-  }
-  const endpoint = open()
-  const outcomes = await Promise.allSettled([1, 2, 3].map((value) => echo(endpoint, value)))
-  assert.deepEqual(
-    outcomes.map((each) => each.status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  )
-  assert.deepEqual(errors, [`${node.host} echo: unknown block (code -32000)`])
 })
 
 const refusals: readonly (readonly [string, number, string])[] = [
@@ -126,42 +83,6 @@ test('an answer with another id is not taken, alone or in a batch', async () => 
   assert.equal(await kindOf(echo(endpoint, 1)), 'malformed')
   const both = await Promise.allSettled([echo(endpoint, 1), echo(endpoint, 2)])
   assert.ok(both.every((each) => each.status === 'rejected'))
-})
-
-test('an answer without an id or without a result is not taken', async () => {
-  reply('{"jsonrpc":"2.0","result":1}')
-  assert.equal(await kindOf(echo(open(), 1)), 'malformed')
-  script.intercept = ({ calls, outgoing }) => {
-    outgoing.end(`{"jsonrpc":"2.0","id":${calls[0]?.id}}`)
-    return true
-  }
-  assert.equal(await kindOf(echo(open(), 1)), 'malformed')
-})
-
-test('a call that a batch leaves out fails; the others do not', async () => {
-  script.intercept = ({ calls, outgoing }) => {
-    outgoing.end(`[${calls.slice(1).map((call) => answerText(script, call))}]`)
-    return true
-  }
-  const endpoint = open()
-  const outcomes = await Promise.allSettled([1, 2].map((value) => echo(endpoint, value)))
-  assert.deepEqual(
-    outcomes.map((each) => each.status),
-    ['rejected', 'fulfilled'],
-  )
-})
-
-test('pages, garbage and halves of answers are errors of their kind', async () => {
-  reply('<html>Bad gateway</html>', 502)
-  assert.equal(await kindOf(echo(open(), 1)), 'unreachable')
-  reply('<html>Welcome</html>')
-  assert.equal(await kindOf(echo(open(), 1)), 'malformed')
-  reply('{"jsonrpc":"2.0","id":2,"res')
-  assert.equal(await kindOf(echo(open(), 1)), 'cut-off')
-  reply('garbage', 200, { 'content-encoding': 'gzip' })
-  assert.equal(await kindOf(echo(open(), 1)), 'malformed')
-  reply(gzipSync('"text"'), 200, { 'content-encoding': 'gzip' })
-  assert.equal(await kindOf(echo(open(), 1)), 'malformed')
 })
 
 test('a page that repeats the key of the URL does not bring it into an error', async () => {

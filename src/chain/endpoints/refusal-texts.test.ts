@@ -23,13 +23,6 @@ const invalid = { code: -32_602, message: 'Invalid params' }
 /** Verbatim error texts. */
 const texts: readonly RefusalText[] = [
   capped('evm.cronos.org', -32_000, 'maximum [from, to] blocks distance: 2000', 2_000),
-  capped('evm.kava.io', -32_000, 'maximum [from, to] blocks distance: 10000', 10_000),
-  {
-    source: 'zetachain (cosmos/evm filters.go)',
-    error: { code: -32_000, message: 'maximum [from, to] blocks distance: 10000', data: null },
-    kind: 'too-large',
-    blocksMax: 10_000,
-  },
   {
     source: 'blastapi, paid (erpc/erpc http_server_test.go)',
     error: {
@@ -48,24 +41,12 @@ const texts: readonly RefusalText[] = [
     'eth_getLogs is limited to a 5 range on this plan; upgrade to increase the limit to 10,000',
     5,
   ),
-  capped(
-    'a proxy of 2026',
-    -32_000,
-    'block range is too large (2000), maximum allowed is 1000',
-    1_000,
-  ),
   capped('rpc.blast.io', -32_614, 'eth_getLogs is limited to a 10,000 range', 10_000),
   capped(
     'api.avax.network',
     -32_000,
     'requested too many blocks from 50331648 to 50347647, maximum is set to 2048',
     2_048,
-  ),
-  capped(
-    'flare-api.flare.network',
-    -32_000,
-    'requested too many blocks from 1048576 to 1064575, maximum is set to 30',
-    30,
   ),
   capped('rpc.soniclabs.com', -32_000, 'too wide blocks range, the limit is 100', 100),
   capped(
@@ -74,7 +55,6 @@ const texts: readonly RefusalText[] = [
     'range 16000 exceeds limit of 10000',
     10_000,
   ),
-  capped('rpc.linea.build', -32_602, 'range 15999 exceeds limit of 10000', 10_000),
   {
     source: 'api.roninchain.com',
     error: {
@@ -106,29 +86,13 @@ const texts: readonly RefusalText[] = [
     'query exceeds range, retry smaller (max block range 5000, got 16000)',
     5_000,
   ),
-  capped(
-    'rpc.morphl2.io (enviodev/hyperindex#605)',
-    -32_000,
-    'block range is larger than max block range, block range = 16000, max block range = 5000',
-    5_000,
-  ),
-  capped(
-    'evm-rpc.sei-apis.com',
-    -32_000,
-    'block range too large (16000), maximum allowed is 1000 blocks',
-    1_000,
-  ),
   capped('zkevm-rpc.com', -32_000, 'block range too large, max range: 10000', 10_000),
-  capped('rpc.immutable.com', -32_000, 'exceeded maximum block range: 5000', 5_000),
-  capped('moonbeam', -32_000, 'block range is too wide (maximum 1024)', 1_024),
   capped(
     'erigon',
     -32_000,
     'query block range exceeds server limit, narrow your filter: 1000',
     1_000,
   ),
-  capped('reth (filter.rs)', -32_602, 'query exceeds max block range 10000', 10_000),
-  capped('geth (filter.go)', -32_602, 'exceed maximum block range 10000', 10_000),
   capped('drpc, free', 35, 'ranges over 10000 blocks are not supported on free plan', 10_000),
   {
     source: 'reth (filter.rs)',
@@ -139,13 +103,7 @@ const texts: readonly RefusalText[] = [
     kind: 'too-large',
     blocksThatFit: 8_000,
   },
-  {
-    source: 'erigon 3.5',
-    error: { code: -32_000, message: 'query returns too many logs, narrow your filter: 20000' },
-    kind: 'too-large',
-  },
   capped('1rpc.io', -32_602, 'eth_getLogs is limited to 0 - 50 blocks range', 50),
-  capped('rpc.mantle.xyz', -32_602, 'block range greater than 10000 max', 10_000),
   capped('api.harmony.one', -32_000, 'GetLogs query must be smaller than size 1024', 1_024),
   {
     source: 'eth-mainnet.public.blastapi.io',
@@ -159,25 +117,8 @@ const texts: readonly RefusalText[] = [
     blocksThatFit: 10,
   },
   {
-    source: 'rpc.gnosischain.com',
-    error: {
-      ...invalid,
-      data: 'Query returned more than 50000 results. Try with this block range [0x1000000, 0x10007cf].',
-    },
-    kind: 'too-large',
-    blocksThatFit: 2_000,
-  },
-  {
     source: 'arb1.arbitrum.io',
     error: { code: -32_000, message: 'logs matched by query exceeds limit of 10000' },
-    kind: 'too-large',
-  },
-  {
-    source: 'rpc.pulsechain.com',
-    error: {
-      code: -32_000,
-      message: 'query returned more than allowed number of logs, try with smaller block range',
-    },
     kind: 'too-large',
   },
   {
@@ -200,11 +141,6 @@ const texts: readonly RefusalText[] = [
     kind: 'refused',
   },
   {
-    source: 'hiero-ledger/hiero-json-rpc-relay',
-    error: { code: -39_013, message: 'Invalid block range' },
-    kind: 'refused',
-  },
-  {
     source: 'a node behind its own memory limit',
     error: { code: -32_000, message: 'memory capacity exceeded' },
     kind: 'too-large',
@@ -224,24 +160,11 @@ const texts: readonly RefusalText[] = [
     kind: 'too-fast',
   },
   {
-    source: 'chainstack',
-    error: {
-      code: -32_005,
-      message: "You've exceeded the RPS limit available on the current plan.",
-    },
-    kind: 'too-fast',
-  },
-  {
     source: 'alchemy (latticexyz/mud#1522)',
     error: {
       code: 429,
       message: 'Your app has exceeded its compute units per second capacity.',
     },
-    kind: 'too-fast',
-  },
-  {
-    source: 'alchemy (erpc/erpc error_normalizer.go)',
-    error: { code: 429, message: 'Monthly capacity limit exceeded.' },
     kind: 'too-fast',
   },
   {
@@ -254,18 +177,8 @@ const texts: readonly RefusalText[] = [
     kind: 'too-fast',
   },
   {
-    source: 'a gateway',
-    error: { code: -32_000, message: 'You are limited to a maximum of 25 requests per second' },
-    kind: 'too-fast',
-  },
-  {
     source: 'ethereum-rpc.publicnode.com, reth',
     error: { code: -32_602, message: 'block range extends beyond current head block' },
-    kind: 'behind',
-  },
-  {
-    source: 'avalanchego',
-    error: { code: -32_000, message: 'requested from block 5 to 9 after last accepted block 8' },
     kind: 'behind',
   },
   {

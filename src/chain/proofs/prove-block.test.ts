@@ -9,7 +9,6 @@ import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-n
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import type { ChainSource } from '../chain-source.ts'
 import { openRpcSource } from '../rpc-source.ts'
-import { proveBlock } from './prove-block.ts'
 
 /** Blocks of a real anvil behind a node that lies about them. */
 describe('the proof of a block', () => {
@@ -71,10 +70,6 @@ describe('the proof of a block', () => {
         }),
         [2n, 3n, 4n],
       )
-  })
-
-  test('accepts receipts in any order, because each has its index', async () => {
-    assert.deepEqual(await amounts(receipts((list) => list.toReversed())), [2n, 3n, 4n])
   })
 
   test('numbers logs as the node does, by block or by transaction, and else by block', async () => {
@@ -143,13 +138,6 @@ describe('the proof of a block', () => {
     )
   })
 
-  test('names unknown header fields, and what to do about them', async () => {
-    await refused(({ method }, result) => {
-      if (method !== 'eth_getBlockByHash') return result
-      return { ...(result as object), receiptsRoot: `0x${'12'.repeat(32)}`, proverRoot: '0x12' }
-    }, /does not hash to its hash; .* its fields "proverRoot": update Sexton, or set proofs: "deposits"/)
-  })
-
   test('names the type of a receipt that it cannot hash, its transaction and what to do about it', async () => {
     const { rpc } = devnet.chains.base.client
     const honest = (await rpc.send({
@@ -163,13 +151,6 @@ describe('the proof of a block', () => {
         `do not hash to its receiptsRoot; .* type 0x7f of transaction ${first}: .*set proofs: "deposits" for the chain in the ecosystem file`,
       ),
     )
-  })
-
-  test('refuses malformed answers without setting the node aside', async () => {
-    for (const nonsense of [42, 'text', [null], [{}], {}, [{ logs: 7 }]])
-      await assert.rejects(amounts(receipts(() => nonsense as never)), /cannot be proven/)
-    assert.deepEqual(await amounts(), [2n, 3n, 4n])
-    assert.equal(source.endpoints()[0]?.state, 'ok')
   })
 
   test('is tried with the next endpoint if the first cannot provide it', async () => {
@@ -191,22 +172,6 @@ describe('the proof of a block', () => {
       return method === 'eth_getBlockByHash' ? withMoreTransactions(result, 5_000) : result
     }, /its gas is not enough for 5003 transactions/)
     assert.ok(!nodes[0].methods.includes('eth_getTransactionReceipt'))
-  })
-
-  test('requests single receipts of a long block in groups', async () => {
-    const { chainId, client } = devnet.chains.base
-    let open = 0
-    let most = 0
-    const ask = async (method: string, ...params: unknown[]) => {
-      if (method === 'eth_getBlockReceipts') throw new Refused('not supported')
-      open += 1
-      most = Math.max(most, open)
-      const answer = await client.rpc.send({ method, params })
-      open -= 1
-      return method === 'eth_getBlockByHash' ? withMoreTransactions(answer, 60) : answer
-    }
-    await assert.rejects(proveBlock({ chainId, ask, isRefusal: () => true }, paid))
-    assert.equal(most, 32)
   })
 })
 

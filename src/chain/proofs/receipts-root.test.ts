@@ -50,11 +50,6 @@ test('receipts of real blocks, before and after Byzantium, hash to the receiptsR
     assert.equal(await receiptsRoot(receipts), root)
 })
 
-test('the root of no receipts is that of the empty trie', async () => {
-  const empty = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-  assert.equal(await receiptsRoot([]), empty)
-})
-
 const hexOf = (bytes: number) => fc.uint8Array({ minLength: bytes, maxLength: bytes }).map(toText)
 const quantity = fc.maxSafeNat().map((n) => `0x${n.toString(16)}`)
 const log = fc.record({
