@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AGE_MAX_MS, AnswerCache, type Question } from '#data/data-route.ts'
+import { AnswerCache, type Question } from '#data/data-route.ts'
 import type { Connection } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { answer } from '#route.ts'
@@ -75,36 +75,6 @@ test('one question about one state is answered once, also when many ask at the s
     assert.deepEqual(await Promise.all([world.ask('a'), world.ask('a')]), ['1 1 a', '1 1 a'])
     assert.deepEqual(await Promise.all([world.ask('b'), world.ask('b')]), ['1 2 b', '1 2 b'])
     assert.equal(await world.ask('a'), '1 1 a')
-  }))
-
-test('another state, second, endpoint or representation is another answer', () =>
-  inWorld(async (world) => {
-    await world.reach(1)
-    assert.equal(await world.ask('a'), '1 1 a')
-    assert.equal(await world.ask('a', { representation: 'csv' }), '1 2 a')
-    assert.equal(await world.ask('a', { operationId: 'getOther' }), '1 3 a')
-    await world.reach(2)
-    world.nowMs += AGE_MAX_MS + 1
-    assert.equal(await world.ask('a'), '2 4 a')
-    world.nowMs += 1_000
-    assert.equal(await world.ask('a'), '2 5 a')
-  }))
-
-test('the status is read with each answer that is made, and by none else for a tenth of a second', () =>
-  inWorld(async (world) => {
-    await world.reach(1)
-    await Promise.all([world.ask('a'), world.cache.state(), world.ask('a')])
-    assert.equal(world.looks, 2)
-    world.nowMs += AGE_MAX_MS
-    await world.ask('a')
-    assert.equal(world.looks, 2)
-    world.nowMs += 1
-    await Promise.all([world.cache.state(), world.cache.state()])
-    assert.equal(world.looks, 3)
-    // A clock that was set back.
-    world.nowMs -= 3_600_000
-    await world.cache.state()
-    assert.equal(world.looks, 4)
   }))
 
 test('no answer shows an older block than the one before it', () =>

@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { registerName } from '#data/datasets.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
-import { notConfigured } from './ecosystem.ts'
 import { loadEcosystem, parseEcosystem } from './load-ecosystem.ts'
 import { EcosystemError } from './problem.ts'
 
@@ -237,22 +235,6 @@ test('all mistakes in a file are reported at once, even if some parts are malfor
   assert.match(message, /chains\[0\]\.finality: must be "tag" where .*, found "soon"/)
 })
 
-test('an invalid price is reported once, and a field of another kind by name', async () => {
-  const withPrice = (place: number, price: object) => {
-    const tokens = localEcosystem.tokens.map((token, index) =>
-      index === place ? { ...token, price: { ...token.price, ...price } } : token,
-    )
-    return parseEcosystem('mine', { ...localEcosystem, tokens })
-  }
-  const { message } = await errorOf(() => withPrice(2, { decimals: undefined }))
-  assert.match(message, /^mine: tokens\[2\]\.price\.decimals: is missing: the decimals[^\n]*$/)
-  const none = await errorOf(() => withPrice(0, { address: undefined }))
-  assert.match(none.message, /^mine: tokens\[0\]\.price\.address: is missing: the pool[^\n]*$/)
-  const other = await errorOf(() => withPrice(2, { usd: '1' }))
-  assert.match(other.message, /^mine: tokens\[2\]\.price\.usd: is not a field of [^\n]*$/)
-  assert.equal(withPrice(3, { chain: undefined }).tokens.length, localEcosystem.tokens.length)
-})
-
 test('a gate on the price of the last trade of a pool is refused, also where it is the quote', async () => {
   const pool = { chain: 'base', address: `0x${'5'.repeat(40)}`, quote: 'USDC' }
   const curve = { ...pool, kind: 'curve', index: 0, quoteIndex: 1 }
@@ -273,12 +255,6 @@ test('a gate on the price of the last trade of a pool is refused, also where it 
     const vault = await errorOf(pricing(symbol, {}, { ...pool, kind: 'erc4626' }))
     assert.match(vault.message, /^mine: gate: .* the last trade \(erc4626\)/m)
   }
-})
-
-test('all mistakes of the same kind are reported, however many there are', async () => {
-  const burns = Array.from({ length: 30 }, () => ({ ...localEcosystem.burns[0], amount: 5 }))
-  const { message } = await errorOf(() => parseEcosystem('mine', { ...localEcosystem, burns }))
-  assert.equal(message.split('\n').length, 30)
 })
 
 for (const [name, change, expected] of [
@@ -310,31 +286,4 @@ test('premium may name the primary token, and no token but the primary or second
     () => parseEcosystem('mine', withPremium('USDC')),
     /premium\.token: must be the primary or the secondary token/,
   )
-})
-
-test('different spellings of one endpoint count once', () => {
-  const same = ['https://node.example/v1/', 'https://NODE.example:443/v1']
-  const other = 'https://node.example/v2'
-  const [chain] = localEcosystem.chains
-  assert.ok(chain !== undefined)
-  const withUrls = (rpcUrls: readonly string[]) => ({
-    ...localEcosystem,
-    chains: [{ ...chain, rpcUrls }, ...localEcosystem.chains.slice(1)],
-  })
-  const { chains } = parseEcosystem('local', withUrls([other, ...same, other]))
-  assert.deepEqual(chains[0]?.rpcUrls, [other, same[0]])
-})
-
-test('both threads resolve the same file, whatever objects a module exports', () => {
-  const { premium, payment, ...rest } = localEcosystem
-  const inherited = Object.assign(Object.create({ premium }), { ...rest, payment })
-  const hidden = Object.defineProperty({ ...rest, premium }, 'payment', { value: payment })
-  const proxied = { ...localEcosystem, service: new Proxy(localEcosystem.service, {}) }
-  const burns = Object.assign([...localEcosystem.burns], { helper: () => undefined })
-  for (const exported of [inherited, hidden, proxied, { ...localEcosystem, burns }]) {
-    const checked = parseEcosystem('mine', exported)
-    const again = parseEcosystem('mine', structuredClone(checked.file))
-    assert.deepEqual(notConfigured(again), notConfigured(checked))
-    assert.equal(registerName(again), registerName(checked))
-  }
 })

@@ -89,32 +89,6 @@ guarantee(
 )
 
 guarantee(
-  'what was in flight as the money ran out comes again once there is money, and is paid once',
-  async (world, feed) => {
-    const key = await world.callers.mint()
-    const receiver = await world.receiver()
-    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    receiver.behave = async (response) => {
-      await world.callers.admit(key.secret, 10)
-      response.writeHead(204).end()
-    }
-    await feed.burn(2)
-    await world.deliver()
-    assert.equal(receiver.events.length, 1)
-    assert.deepEqual(await world.counted(key), { used: 10, paid: 0 })
-    assert.equal((await world.show(key, webhookId)).state, 'unfunded')
-    await world.callers.fund(key.publicId, 200n)
-    receiver.behave = (response) => response.writeHead(204).end()
-    world.now.ms += MINUTE_MS
-    await world.deliver()
-    const ids = receiver.events.map(({ id }) => id)
-    assert.deepEqual([ids.length, new Set(ids).size], [3, 2])
-    assert.deepEqual(await world.counted(key), { used: 10, paid: 2 })
-  },
-  onBoth,
-)
-
-guarantee(
   'a webhook follows its key through a rotation',
   async (world, feed) => {
     const key = await world.callers.mint()
@@ -212,68 +186,6 @@ guarantee('a host that does not answer delays only its own', async (world, feed)
   assert.ok(slow.requests <= 1)
   await sender.stop()
 })
-
-guarantee('a wallet with a slow host for each webhook holds four requests', async (world, feed) => {
-  const key = await world.callers.mint()
-  await world.callers.fund(key.publicId, 10_000n)
-  const [honest, slow] = [await world.receiver(), await world.receiver()]
-  await world.webhook(key, honest, { kind: 'burn' })
-  slow.behave = () => undefined
-  await addHostile(world, 40, (nth) => slow.url.replace('receiver', `slow-${nth}`))
-  await feed.burn()
-  const sender = world.sender()
-  assert.ok((await untilReceived(sender, honest)) < 2_000)
-  await sender.pass()
-  await sleep(200)
-  assert.equal(slow.requests, 8, 'of two wallets')
-  await sender.stop()
-})
-
-guarantee(
-  'what a receiver asks for holds for six hours at most, and its owner can go on at once',
-  async (world, feed) => {
-    const key = await world.callers.mint()
-    const receiver = await world.receiver()
-    const webhookId = await world.webhook(key, receiver, { kind: 'burn' })
-    receiver.behave = (response) => response.writeHead(503, { 'retry-after': '86400' }).end()
-    await feed.burn()
-    await world.deliver()
-    world.now.ms += 5 * HOUR_MS
-    await world.deliver()
-    assert.equal(receiver.events.length, 1)
-    world.now.ms += 3 * HOUR_MS
-    await world.deliver()
-    assert.equal(receiver.events.length, 2)
-    receiver.behave = (response) => response.writeHead(204).end()
-    await world.call(key, 'enableWebhook', { webhookId })
-    await world.deliver()
-    const ids = receiver.events.map(({ id }) => id)
-    assert.deepEqual([ids.length, new Set(ids).size], [3, 1])
-    const { state, failedAttempts } = await world.show(key, webhookId)
-    assert.deepEqual([state, failedAttempts], ['active', 0])
-  },
-)
-
-for (const backMs of [90_000, HOUR_MS, 25 * HOUR_MS])
-  guarantee(
-    `with the clock set back by ${backMs / 1_000} seconds, events and retries go on at once`,
-    async (world, feed) => {
-      const key = await world.callers.mint()
-      await world.callers.fund(key.publicId, 10_000n)
-      const [receiver, failing] = [await world.receiver(), await world.receiver()]
-      await world.webhook(key, receiver, { kind: 'burn' })
-      await world.webhook(key, failing, { kind: 'burn' })
-      failing.behave = (response) => response.writeHead(500).end()
-      await feed.burn()
-      await world.deliver()
-      failing.behave = (response) => response.writeHead(204).end()
-      world.now.ms -= backMs
-      await feed.burn()
-      await world.deliver()
-      assert.equal(receiver.events.length, 2)
-      assert.equal(failing.events.length, 3)
-    },
-  )
 
 guarantee(
   '410 disables, and once enabled again it goes on at the same event',

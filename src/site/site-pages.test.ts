@@ -12,11 +12,9 @@ import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.t
 import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'
 import { cardPage } from './cards/card-page.ts'
-import { readChart } from './chart/charts.ts'
 import { chartPages } from './chart-pages.ts'
 import { fillShell } from './shell.ts'
 import { sitePages } from './site-pages.ts'
-import { themeSheet } from './theme.ts'
 
 const DAY = 86_400
 
@@ -130,22 +128,6 @@ describe('charts', () => {
     assert.equal(asked, 6)
   })
 
-  test('of several chains stand on the same days', async () => {
-    const { series, fromUnix } = await readChart(
-      { ask: askRoutes(routes), chains: ['base', 'ethereum'], words: {} },
-      'burns',
-      { period: 'all', chain: 'all' },
-    )
-    assert.equal(fromUnix, 0)
-    assert.deepEqual(
-      series.map(({ values }) => values),
-      [
-        [1, 2, 3],
-        [0, 2, 3],
-      ],
-    )
-  })
-
   test('say when a chain is silent, and so do badges', async () => {
     clock.ms += 60_000
     chains = [{ ...live, status: 'stale', lagSeconds: 3 * 3_600 + 5 }]
@@ -162,17 +144,6 @@ describe('charts', () => {
     assert.doesNotMatch(drawn, /<script|href|url\(|@import/)
     const { headers } = await read(charts, incoming('burns.svg'))
     assert.ok(headers.includes("default-src 'none'; style-src 'unsafe-inline'"))
-  })
-
-  test('take the colors of the file', async () => {
-    const own = { light: '#112233', dark: '#ddeeff' }
-    const { ecosystem } = ctx
-    const service = { ...ecosystem.service, colors: { chains: [own] } }
-    const [colored] = chartPages({ ...ctx, ecosystem: { ...ecosystem, service } }, routes)
-    assert.ok(colored !== undefined)
-    assert.match(await svg(colored, incoming('burns.svg', { theme: 'light' })), /--c0:#112233/)
-    assert.match(themeSheet({ chains: [own] }), /--chain-1: #ddeeff/)
-    assert.equal(themeSheet({}), '')
   })
 
   test('a wrong name, period or theme is refused and says what there is', async () => {

@@ -63,15 +63,6 @@ describe('the snapshot', () => {
     assert.equal(readable, true)
   })
 
-  test('does not call a register empty that cannot be read', async () => {
-    answers.getBurnTotals = () => {
-      throw new Error('the register cannot be read')
-    }
-    const { figures, readable } = await snapshot()
-    assert.equal(figures, null)
-    assert.equal(readable, false)
-  })
-
   test('is built once for everyone, and again after five seconds', async () => {
     const [one, other] = await Promise.all([snapshot(), snapshot()])
     assert.equal(one, other)
@@ -122,39 +113,6 @@ describe('the snapshot', () => {
         [2, 2],
       ],
     )
-  })
-
-  test('begins with the first day that has a figure, however many days the API has before it', async () => {
-    const zero = { burned: '0', cumulative: '0' }
-    const all = [{ ...zero, dateUnix: -DAY }, { ...zero, dateUnix: 0 }, ...days.slice(1)]
-    answers.getDailyBurns = () => ({ data: all })
-    answers.getStatsHistory = () => ({
-      data: { points: [{ dateUnix: -DAY, value: 0 }, ...points] },
-    })
-    const { figures } = await snapshot()
-    assert.deepEqual(
-      [figures?.series.fromUnix, figures?.series.days, figures?.series.burned.base],
-      [0, 2, [0, 1]],
-    )
-  })
-
-  test('an entry pushed off the end of its own list is never newer than the last one shown', async () => {
-    const listUpTo =
-      (newest: number) =>
-      ({ limit }: Readonly<Record<string, string>>) => ({
-        data: Array.from({ length: Number(limit) }, (_, index) => ({
-          ...{ id: `${newest - index}`, timestampUnix: newest - index },
-        })),
-      })
-    answers.listPayouts = listUpTo(500)
-    answers.listBurns = listUpTo(1_000)
-    const before = (await snapshot()).figures?.newest as Row[]
-    answers.listBurns = listUpTo(1_001)
-    const after = (await later(5)).figures?.newest as Row[]
-    const last = after.at(-1)?.timestampUnix ?? 0
-    const shown = new Set(after.map(({ id }) => id))
-    const missing = before.filter(({ id, timestampUnix }) => timestampUnix > last && !shown.has(id))
-    assert.deepEqual(missing, [])
   })
 
   test('starts no second build while the store hangs, and shows the first when it comes', async () => {

@@ -16,7 +16,7 @@ const programs = [
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts test/setup/other-nodes.test.ts',
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
-  '--test test/feed/feed.test.ts test/feed/stream-property.test.ts',
+  '--test test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',
   '--test test/hostile-tokens/hostile-tokens.test.ts',
 ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getSelector } from 'ox/AbiEvent'
 import { encode, from } from 'ox/AbiParameters'
-import { type Price, toUsdPriceExact } from '#base/money.ts'
+import type { Price } from '#base/money.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import { addresses } from '#devnet/addresses.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
@@ -37,22 +37,6 @@ function logWith(kind: 'uniswap-v2' | 'uniswap-v3', topic0: `0x${string}`, data:
 }
 
 const word = (value: bigint): `0x${string}` => `0x${value.toString(16).padStart(64, '0')}`
-
-test('a v2 pool of a nearly worthless token keeps 18 significant digits', () => {
-  // GRAVE is token1 of this pool: its address is above WETH's.
-  const data = encode(from('uint112, uint112'), [123_456_789n, 10n ** 33n])
-  const price = readPrice('uniswap-v2', data)
-  assert.equal(toUsdPriceExact(price ?? 0n), '0.000000000000000000000000123456789')
-})
-
-test('a v3 pool of a nearly worthless token keeps 18 significant digits', () => {
-  const sqrtPriceX96 = 3n * 10n ** 15n * 2n ** 96n
-  const types = from('int256, int256, uint160, uint128, int24')
-  const data = encode(types, [1n, -1n, sqrtPriceX96, 10n ** 20n, 0])
-  const price = readPrice('uniswap-v3', data)
-  // One ninth of 10^-30.
-  assert.equal(toUsdPriceExact(price ?? 0n), `0.${'0'.repeat(30)}${'1'.repeat(18)}`)
-})
 
 test('a swap that leaves no liquidity sets no price, nor does a pool without reserves', () => {
   const types = from('int256, int256, uint160, uint128, int24')

@@ -88,12 +88,6 @@ async function inWorld(
 
 const gravePool = { kind: 'uniswap-v2', address: market.gravePair, quote: 'WETH' } as const
 
-/** The token had a pool on ethereum once. */
-const moved = graveBy([
-  { ...gravePool, chain: 'ethereum' },
-  { ...gravePool, chain: 'base', since: '2023-11-14' },
-])
-
 const withFloor = graveBy({ ...gravePool, chain: 'base', minLiquidityUsd: '25000' })
 
 function graveBy(price: NonNullable<EcosystemFile['tokens'][number]['price']>) {
@@ -123,22 +117,6 @@ onEach('hours of a price are its open, high, low and close in dollars', ({ engin
     assert.ok(csv.kind === 'answer')
     assert.match(String(csv.body), /complete,open,high,low,close\r\n/)
   }),
-)
-
-onEach('a pool on another chain once leaves the hours of the present one whole', ({ engine }) =>
-  inWorld(
-    engine,
-    async (routes) => {
-      const { points } = (await readRoute(routes, `${target}1d`)).data as { points: Hour[] }
-      assert.deepEqual(
-        points.slice(-CANDLES.length).map(({ open, close }) => [open, close]),
-        CANDLES.map(([open, , , close]) => [open, close]),
-      )
-      const fixed = (await readRoute(routes, `${target}1d&token=USDC`)).data as { points: Hour[] }
-      assert.ok(fixed.points.every(({ open, low }) => open === 1 && low === 1))
-    },
-    moved,
-  ),
 )
 
 onEach('an hour shows no price at which the pool held less than its floor', ({ engine }) =>

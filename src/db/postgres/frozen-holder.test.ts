@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Leader, type LeadName, leaderTables } from '#index/leader.ts'
+import { leaderTables } from '#index/leader.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { type Engine, StoreError } from '../engine.ts'
+import { StoreError } from '../engine.ts'
 import { firstSchema } from '../migrate.ts'
 import { sql } from '../sql.ts'
 import { openPostgres, type PostgresOptions } from './open-postgres.ts'
@@ -100,40 +99,6 @@ test('a replica frozen inside a transaction loses its row locks, and nothing is 
     await engine.close()
   }
 })
-
-/** Resolves once the standby leads. */
-async function takeOver(engine: Engine, name: LeadName): Promise<void> {
-  const standby = new Leader({ engine, name })
-  // Waiting for the lock may exceed the statement timeout.
-  while (!(await standby.take().catch(() => false))) await sleep(250)
-}
-
-for (const [schema, name] of [
-  ['register', 'index'],
-  ['accounts', 'verifier'],
-] as const)
-  test(`a ${name} frozen inside a transaction loses the lead to the standby`, {
-    timeout: 25_000,
-  }, async () => {
-    const options = await migrated(schema)
-    const engine = openPostgres(options)
-    try {
-      const leader = await frozenIn(
-        options,
-        `const leader = new Leader({ engine, name: '${name}' })
-        await leader.take()
-        await engine.write(async (tx) => {
-          await leader.hold(tx)
-          await held()
-        }).catch(() => process.stdout.write(' refused'))`,
-      )
-      await takeOver(engine, name)
-      await leader.wake()
-      assert.equal(leader.words.join(''), 'held refused')
-    } finally {
-      await engine.close()
-    }
-  })
 
 test('settings are not sent as startup parameters, which poolers refuse', async () => {
   const engine = openPostgres(await migrated('accounts'))

@@ -8,7 +8,6 @@ import { addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { ChainIndex } from '#index/chain-index.ts'
-import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -89,27 +88,6 @@ async function withBurns(
     await node.stop()
   }
 }
-
-const burnedIn = (register: Engine) =>
-  register.snapshot(async (reads) => sumTotal(await sumTotals(reads, BURNS)).amount)
-
-both('on Transfer only transfers to zero or a burn address are burns', ({ engine }) =>
-  withBurns(engine, [transfers], async ({ register }) => {
-    assert.equal(await burnedIn(register), 14n)
-  }),
-)
-
-both('where narrows the burns of a token', ({ engine }) =>
-  withBurns(engine, [{ ...transfers, where: { to: DEAD } }], async ({ register }) => {
-    assert.equal(await burnedIn(register), 10n)
-  }),
-)
-
-both('another event counts as mapped', ({ engine }) =>
-  withBurns(engine, [digs], async ({ register }) => {
-    assert.equal(await burnedIn(register), 2_000n)
-  }),
-)
 
 both('burns above the minted supply fail readiness and audit', ({ engine }) =>
   withBurns(engine, [digs], async (indexed) => {
