@@ -11,7 +11,6 @@ import { OPTIONAL_PARTS } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { localFile } from '#main/local-chains.ts'
 import { runService } from '#main/run-service.ts'
-import { welcome } from '#main/start.ts'
 import { openStore } from '#main/stores.ts'
 import { assertLintFree } from './assert-lint-free.ts'
 import { auditService } from './audit-service.ts'
@@ -63,15 +62,6 @@ describe('an ecosystem of one chain and one token', () => {
     const history = await world.api.get('/api/stats/history?metric=holders&period=3d')
     assert.ok(history.body.data.points.at(-1).value > 0)
     assert.equal((await world.api.get('/readyz')).status, 200)
-  })
-
-  test('every call that the banner of the start suggests works', async () => {
-    const { origin: url } = world
-    const { ecosystem } = world.service
-    const text = welcome({ url, tookMs: 1, ecosystem, isWhole: true, chains: undefined })
-    const urls = [...text.matchAll(/curl (?:-i )?'?(http[^'\s]+)/g)].map(([, each]) => each ?? '')
-    assert.ok(urls.length >= 3, text)
-    for (const each of urls) assert.equal((await fetch(each)).status, 200, each)
   })
 
   test('/api/meta lists only configured parts', async () => {

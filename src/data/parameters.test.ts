@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_SECONDS } from '#base/time.ts'
-import { METRICS } from '#data/stats/history.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
@@ -15,7 +14,7 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { dataRoutesOf, readRoute, refusalOf } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
 import { registerMigrations } from './datasets.ts'
-import { seriesDays, valuesAtDayEnds } from './parameters.ts'
+import { seriesDays } from './parameters.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sexton-parameters-'))
 const { grave } = addresses.base
@@ -42,44 +41,6 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const refused: readonly (readonly [query: string, name: string])[] = [
-  ...['0', '101', '1.5', 'abc', '', '-1', '1e1', '0x10', ' 5', '05', '99999999999999999999'].map(
-    (limit) => [`/api/burns/recent?limit=${encodeURIComponent(limit)}`, 'limit'] as const,
-  ),
-  ...['0d', '3651d', '30', 'd', '-1d', '1.5d', '01d', '30D', ''].map(
-    (period) => [`/api/burns?period=${period}`, 'period'] as const,
-  ),
-  ['/api/burns/recent?limit=5&limit=6', 'limit'],
-  ['/api/burns?chain=solana', 'chain'],
-  ['/api/burns?chain=', 'chain'],
-  ['/api/burns?token=DOGE', 'token'],
-  ['/api/stats/history?metric=love', 'metric'],
-  ['/api/burns/recent?from=yesterday', 'from'],
-  ['/api/burns/recent?from=2026-02-31', 'from'],
-  ['/api/burns/recent?from=2026-11-21T04:00:00', 'from'],
-  ['/api/burns/recent?from=20&to=20', 'to'],
-  ['/api/burns/recent?format=xml', 'format'],
-]
-
-for (const [path, name] of refused)
-  test(`${path} is refused and ${name} named`, async () => {
-    const refusal = await refusalOf(routes, path)
-    assert.equal(refusal.code, 'invalid_parameter')
-    assert.equal(refusal.errors?.[0]?.name, name)
-  })
-
-test('a refused limit names the least and the greatest', async () => {
-  const { errors } = await refusalOf(routes, '/api/burns/recent?limit=101')
-  assert.deepEqual([errors?.[0]?.minimum, errors?.[0]?.maximum], [1, 100])
-})
-
-test('an unknown chain, token or metric is refused with those that are known', async () => {
-  const allowed = async (path: string) => (await refusalOf(routes, path)).errors?.[0]?.allowed
-  assert.deepEqual(await allowed('/api/burns?chain=x'), ['base', 'ethereum', 'all'])
-  assert.deepEqual(await allowed('/api/burns?token=x'), ['GRAVE', 'CRYPT', 'WETH', 'USDC'])
-  assert.deepEqual(await allowed('/api/stats/history?metric=x'), METRICS)
-})
-
 test('a chain goes by name, id and CAIP-2, a token by symbol and address, in any case', async () => {
   const plain = await readRoute(routes, '/api/burns?chain=base&token=GRAVE')
   for (const chain of ['BASE', '8453', 'eip155:8453', 'EIP155:8453'])
@@ -87,11 +48,6 @@ test('a chain goes by name, id and CAIP-2, a token by symbol and address, in any
       const { data } = await readRoute(routes, `/api/burns?chain=${chain}&token=${token}`)
       assert.deepEqual(data, plain.data)
     }
-})
-
-test('a wallet with a wrong checksum is refused', async () => {
-  const wrong = accounts.holder.replace('C', 'c')
-  assert.equal((await refusalOf(routes, `/api/dividends/${wrong}`)).code, 'invalid_address')
 })
 
 interface Paged {
@@ -188,22 +144,4 @@ test('a period of n days is n days without gaps, oldest first, today last and no
 test('all days begin with the first that has data, and are today alone without any', () => {
   assert.equal(seriesDays('all', 10 * DAY_SECONDS + 5, 8 * DAY_SECONDS + 9).length, 3)
   assert.equal(seriesDays('all', 10 * DAY_SECONDS, undefined).length, 1)
-})
-
-test('values at day ends are the sums of the changes up to each day', () => {
-  fc.assert(
-    fc.property(fc.array(fc.bigInt({ min: -9n, max: 9n }), { minLength: 1 }), (changes) => {
-      const days = seriesDays(changes.length, 1_700_000_000, undefined)
-      const changeOf = new Map(days.map((day, index) => [day.dateUnix, changes[index] ?? 0n]))
-      let sum = 0n
-      const expected = changes.map((change) => {
-        sum += change
-        return sum
-      })
-      assert.deepEqual(
-        valuesAtDayEnds(days, sum, (value, day) => value - (changeOf.get(day) ?? 0n)),
-        expected,
-      )
-    }),
-  )
 })

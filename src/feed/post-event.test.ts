@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isPublicAddress, type PostInput, parseWebhookUrl, postEvent } from './post-event.ts'
 
 function post(url: string, more: Partial<PostInput> = {}) {
@@ -113,43 +111,6 @@ test('a name is resolved once, and what was checked is connected to with the nam
     },
   )
 })
-
-test('a host whose IPv6 is refused and whose IPv4 takes a second is delivered to', async (context) => {
-  const program = `require('node:http')
-    .createServer((_, response) => response.end())
-    .listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
-      console.log(this.address().port)
-    })`
-  const child = spawn(process.execPath, ['--eval', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  context.after(() => void child.kill('SIGKILL'))
-  const port = Number((await once(child.stdout, 'data'))[0])
-  // Its queue is full while it stands still: what wants to connect then is heard a second later.
-  child.kill('SIGSTOP')
-  const waiting = Array.from({ length: 4 }, () => connect(port, '127.0.0.1'))
-  context.after(() => {
-    for (const each of waiting) each.destroy()
-  })
-  await sleep(100)
-  const resolve = async () => ['127.0.0.1', '::1']
-  const posted = post(`http://a.example:${port}/`, { resolve })
-  await sleep(400)
-  child.kill('SIGCONT')
-  assert.equal((await posted).kind, 'answered')
-})
-
-test('in development a name is known as on this machine, in production only by name servers', () =>
-  withServer(
-    (_, response) => void response.end(),
-    async (port) => {
-      const url = `http://localhost:${port}/`
-      const more = { resolve: undefined, allowPrivate: true }
-      assert.equal((await post(url, more)).kind, 'answered')
-      const refused = await post(url, { ...more, allowPrivate: false })
-      assert.equal(refused.kind, 'failed')
-    },
-  ))
 
 test('an endless body is not read, and costs neither memory nor the deadline', () =>
   withServer(

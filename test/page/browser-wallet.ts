@@ -6,17 +6,9 @@ import type { ChainClient } from '#devnet/chain-client.ts'
 /** What a test decides about the wallet; changes hold from the next request. */
 export interface WalletMood {
   readonly privateKey: Hex
-  /** Whether its account has code. */
-  isContract: boolean
   chainId: number
   /** Methods that the person declines. */
   readonly declined: Set<string>
-  /** Methods that it never answers. */
-  readonly unanswered: Set<string>
-  /** Whether it holds no token. */
-  isPoor: boolean
-  /** Whether it answers with null instead of accounts. */
-  sharesNothing: boolean
   /** Whether it knows the chain that is paid on; becomes what was added. */
   known: unknown
   isLocked: boolean
@@ -24,8 +16,6 @@ export interface WalletMood {
   losesHash: boolean
   /** Whether it reports an error for a transaction that it has sent. */
   failsAfterSending: boolean
-  /** Whether the chain refuses what is sent. */
-  failsTransfer: boolean
   /** Transactions sent so far. */
   sentCount: number
 }
@@ -38,17 +28,12 @@ interface Call {
 /** A wallet on the right chain that does all it is asked. */
 export const willing = (privateKey: Hex): WalletMood => ({
   privateKey,
-  isContract: false,
   chainId: 8453,
   declined: new Set(),
-  unanswered: new Set(),
-  isPoor: false,
-  sharesNothing: false,
   known: true,
   isLocked: false,
   losesHash: false,
   failsAfterSending: false,
-  failsTransfer: false,
   sentCount: 0,
 })
 
@@ -64,10 +49,7 @@ export async function announceWallet(
     if (mood.isLocked) throw refusal(-32_002, 'Request already pending. Please wait.')
     if (mood.declined.has(method)) throw refusal(4001, 'User rejected the request.')
     const [first, second] = params
-    if (mood.unanswered.has(method)) return new Promise(() => undefined)
-    if (method === 'eth_requestAccounts') return mood.sharesNothing ? null : [account.address]
-    if (method === 'eth_getCode' && mood.isContract) return '0x6000'
-    if (method === 'eth_call' && mood.isPoor) return '0x0'
+    if (method === 'eth_requestAccounts') return [account.address]
     if (method === 'eth_chainId') return `0x${mood.chainId.toString(16)}`
     if (method === 'wallet_addEthereumChain') {
       mood.known = first
@@ -82,11 +64,9 @@ export async function announceWallet(
     if (method === 'eth_signTypedData_v4') return account.signTypedData(typedData(String(second)))
     if (method === 'eth_sendTransaction') {
       const { to, data } = first as { readonly to: Hex; readonly data: Hex }
-      // More than anyone has: the token reverts.
-      const sent: Hex = mood.failsTransfer ? `0x${data.slice(2, -64)}${'f'.repeat(64)}` : data
       const fee = { gasPrice: 0n, gas: 200_000n }
       const sender = createWalletClient({ account, transport: http(base.rpcUrl) })
-      const hash = await sender.sendTransaction({ chain: null, to, data: sent, ...fee })
+      const hash = await sender.sendTransaction({ chain: null, to, data, ...fee })
       mood.sentCount += 1
       if (mood.failsAfterSending) throw refusal(-32_603, 'request timed out')
       return mood.losesHash ? new Promise(() => undefined) : hash

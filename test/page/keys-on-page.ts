@@ -143,26 +143,6 @@ describe('keys on the page', () => {
     assertClean(watched)
   })
 
-  test('a wallet on another network is told so before anything is sent, and switches', async () => {
-    mood.chainId = 1
-    await page.getByRole('button', { name: /^Send \$5\.00 in USDC$/ }).click()
-    await page.getByText('Your wallet is not on base').waitFor()
-    await page.getByRole('button', { name: 'Switch to base' }).click()
-    await page.getByText('Your wallet is not on base').waitFor({ state: 'detached' })
-    assert.equal(mood.chainId, 8453)
-  })
-
-  test('an amount that is none, and one that the wallet does not have, send nothing', async () => {
-    await page.getByLabel('Amount in dollars').fill('0.0000001')
-    await page.getByRole('button', { name: /^Send / }).click()
-    await page.getByText('Choose an amount from 0.01 to 1000 dollars.').waitFor()
-    mood.isPoor = true
-    await page.getByLabel('Amount in dollars').fill('900')
-    await page.getByRole('button', { name: /^Send / }).click()
-    await page.getByText('Not enough USDC').waitFor()
-    mood.isPoor = false
-  })
-
   test('a person who declines loses nothing and is asked again for the amount chosen by then', async () => {
     await page.getByRole('button', { name: '$5', exact: true }).click()
     mood.declined.add('eth_sendTransaction')
@@ -250,73 +230,6 @@ describe('keys on the page', () => {
     assertClean(watched)
   })
 
-  test('the key in use can be revoked, and the next one minted', async () => {
-    const row = page.locator('table.keys tr', { hasText: (await shownSecret(page)).slice(4, 12) })
-    await row.getByRole('button', { name: 'Manage' }).click()
-    await page.getByRole('button', { name: 'Revoke' }).click()
-    await page.locator('tr.struck').waitFor()
-    await page.getByRole('button', { name: 'I have it, hide it' }).click()
-    await mint()
-    assertClean(watched)
-  })
-
-  test('an account that is told again hides no secret; keys stay with their wallet', async () => {
-    const { address } = world.devnet.wallets.holder
-    const secret = await shownSecret(page)
-    await changeAccounts(page, [address.toLowerCase()])
-    assert.equal(await shownSecret(page), secret)
-    await page.route('**/api/keys', async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      await route.continue()
-    })
-    const request = page.waitForRequest('**/api/keys')
-    const answer = page.waitForResponse('**/api/keys')
-    await page.getByRole('button', { name: 'Sign to list your keys' }).click()
-    await request
-    await changeAccounts(page, [accounts.operator])
-    await answer
-    await page.getByText(`Connected: ${accounts.operator}`).waitFor()
-    assert.equal(await page.locator('table.keys').count(), 0)
-    assert.ok(await page.getByRole('button', { name: /^Send / }).isDisabled())
-    await changeAccounts(page, [address])
-    await page.locator('table.keys').waitFor()
-    assertClean(watched)
-  })
-
-  test('a transfer that fails on the chain is told, and nothing waits for it', async () => {
-    await start(world.devnet.wallets.holder.privateKey)
-    mood.failsTransfer = true
-    await connect()
-    await mint()
-    await page.getByRole('button', { name: '$1', exact: true }).click()
-    await page.getByRole('button', { name: /^Send / }).click()
-    await page.getByText('The transfer failed on the chain').waitFor()
-  })
-
-  test('each wallet is on its own: silence of one ends after two minutes and keeps no other waiting', async () => {
-    const own = await openPage(pageStage().browser, world.origin)
-    const moods = ['Silent', 'Empty', 'Ready'].map((name) => {
-      const made = willing(world.devnet.wallets.holder.privateKey)
-      if (name === 'Silent') made.unanswered.add('eth_requestAccounts')
-      made.sharesNothing = name === 'Empty'
-      return [name, made] as const
-    })
-    for (const [name, made] of moods)
-      await announceWallet(own.page, { mood: () => made, base: world.base, name })
-    await own.page.clock.install()
-    await own.page.goto(`${world.origin}/keys`)
-    const press = (name: string) => own.page.getByRole('button', { name, exact: true }).click()
-    await press('Silent')
-    await press('Empty')
-    await own.page.getByText('Your wallet is locked or busy').waitFor()
-    await own.page.clock.fastForward(120_000)
-    await own.page.getByText('Your wallet has not answered').waitFor()
-    await press('Ready')
-    await own.page.getByText(`Connected: ${accounts.holder}`).waitFor()
-    assertClean(own)
-    await own.page.context().close()
-  })
-
   test('window.ethereum alone is a wallet; it adds a chain that it does not know; a secret is copied over plain http', async () => {
     const own = await openPage(pageStage().browser, world.origin)
     mood = willing(world.devnet.wallets.holder.privateKey)
@@ -374,15 +287,6 @@ describe('keys on the page', () => {
     await changeAccounts(page, [accounts.holder])
     await page.getByText(`Connected: ${accounts.holder}`).waitFor()
     assert.ok(await page.getByRole('button', { name: 'Sign for a key' }).isEnabled())
-    assertClean(watched)
-  })
-
-  test('a contract wallet is told before it signs that it cannot mint', async () => {
-    await start(world.devnet.wallets.holder.privateKey)
-    mood.isContract = true
-    await connect()
-    await page.getByRole('heading', { name: 'This wallet is a contract' }).waitFor()
-    assert.ok(await page.getByRole('button', { name: 'Sign for a key' }).isDisabled())
     assertClean(watched)
   })
 })

@@ -9,7 +9,6 @@ import { passBlocks, untilSealed, type X402World } from '../x402/x402-world.ts'
 // Run first, since the last of the tests below uses up what is free.
 import './keys-on-page.ts'
 import './pages-of-text.ts'
-import './charts-on-page.ts'
 import './entries-on-page.ts'
 import {
   assertAccessible,
@@ -42,10 +41,6 @@ const TRANSLATE = `{
       font.append(text.data)
     }
 }`
-
-interface Snapshot {
-  readonly figures: { readonly newest: readonly Readonly<Record<string, unknown>>[] }
-}
 
 describe('the page', () => {
   let world: X402World
@@ -159,23 +154,6 @@ describe('the page', () => {
     await page.getByLabel('Mean of 30 days').check()
     assert.match(page.url(), /\?period=all&rate=30d$/)
     assertClean(watched)
-  })
-
-  test('charts and badges are embedded by a text that is copied', async () => {
-    const { page } = await visit('/?period=30d')
-    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
-    await page.getByRole('button', { name: 'Copy embed' }).first().click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    const [, link, picture] = /^<a href="([^"]+)"><img src="([^"]+)" alt/.exec(await copied()) ?? []
-    assert.equal(link, `${world.origin}/?period=30d`)
-    assert.equal(
-      (await fetch(picture ?? '')).headers.get('content-type'),
-      'image/svg+xml; charset=utf-8',
-    )
-    await page.getByRole('button', { name: 'Copy embed burned' }).click()
-    await page.getByRole('button', { name: 'Copied burned', exact: true }).waitFor()
-    const badge = `<a href="${world.origin}/"><img src="${world.origin}/badges/burned.svg" alt="burned"></a>`
-    assert.equal(await copied(), badge)
   })
 
   test('an entry whose block is replaced is struck out, not erased', async () => {
@@ -306,39 +284,6 @@ describe('the page', () => {
       assert.equal(await page.getByRole('link', { name: 'my wallet' }).count(), 0)
       assertClean(watched)
     }
-  })
-
-  test('a search takes a transaction to its entries', async () => {
-    const { txHash } = (await world.api.get('/api/grave-digs?limit=1')).body.data[0]
-    const before = (await world.api.get('/api/usage')).body.requestCount
-    const watched = await visit('/')
-    const { page } = watched
-    const find = async (hash: string) => {
-      await page.keyboard.press('/')
-      await page.getByRole('textbox', { name: 'Find a wallet' }).fill(hash)
-      await page.keyboard.press('Enter')
-      await page.getByText(hash).waitFor()
-    }
-    await find(txHash)
-    await page.locator('.entries tr', { hasText: 'Chest opened, no.' }).waitFor()
-    await assertAccessible(page)
-    await find(`0x${'0'.repeat(64)}`)
-    await page.getByText('No burn, claim or dig is in this transaction').waitFor()
-    assert.equal((await world.api.get('/api/usage')).body.requestCount, before)
-    assertClean(watched)
-  })
-
-  test('what a wallet did is drawn day by day, in dollars at the time', async () => {
-    const { figures } = (await (await fetch(`${world.origin}/snapshot.json`)).json()) as Snapshot
-    const priced = figures.newest.find(({ amountUsdAtEvent }) => amountUsdAtEvent !== null)
-    assert.ok(priced, JSON.stringify(figures.newest))
-    const { page } = await visit(`/wallet/${priced.from ?? priced.recipient ?? priced.digger}`)
-    await page.getByRole('heading', { name: 'Day by day' }).waitFor()
-    const days = page.getByRole('slider').first()
-    assert.match((await days.getAttribute('aria-valuetext')) ?? '', /^in 90 days: \$\d/)
-    await days.press('Home')
-    assert.match((await days.getAttribute('aria-valuetext')) ?? '', /^\d+ \w{3}: \$0/)
-    await assertAccessible(page)
   })
 
   test('a request is built, sent and priced; a refusal is shown as it is', async () => {

@@ -113,11 +113,6 @@ describe('figures of a wallet', () => {
       assert.deepEqual(cut.usd, [null, null, 0, 1, 0.5])
     })
 
-    test('end with the day that the register has read to', async () => {
-      const behind = await daysOf(rows.slice(1), { asOfUnix: 100 * day - 1 })
-      assert.deepEqual(behind.usd, [0, 0.5, 0, 1, null])
-    })
-
     test('are not known where no event has a price; those without are counted of these days alone', async () => {
       const unpriced = [100, 99, 99, 5].map((at) => ({
         ...burnAt(at * day),
@@ -130,11 +125,6 @@ describe('figures of a wallet', () => {
       ])
       assert.deepEqual(usd, [0, 0.5, 0, 1, null])
       assert.equal(unpricedCount, 3)
-    })
-
-    test('leave out what was put into a pot', async () => {
-      const put = { ...burnAt(99 * day), kind: 'distribution' }
-      assert.deepEqual((await daysOf([put, burnAt(98 * day)])).usd, [0, 0, 0.5, 0, 0])
     })
   })
 })
