@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
 import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
 import type { Engine } from '#db/engine.ts'
@@ -29,6 +30,9 @@ export function oncePerContext<T>(make: (ctx: Context) => T): (ctx: Context) => 
     return value
   }
 }
+
+/** The metrics of this process. */
+export const getRegistry = oncePerContext(() => new Registry())
 
 /** Logs what went wrong with nobody waiting for it. */
 export function reportError({ logger }: Pick<Context, 'logger'>, err: unknown): void {

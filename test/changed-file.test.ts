@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { judgeTiers } from '#accounts/metering/tier.ts'
+import { readShares } from '#accounts/metering/tier.ts'
 import { registerMigrations, registerName } from '#data/datasets.ts'
 import { readHoldings } from '#data/stats/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
@@ -21,9 +21,9 @@ onEach('until its register has blocks, a file has no figures, gate or tiers', ({
       const { gate } = ecosystem
       assert.ok(gate !== null && gate !== 'open')
       const { kind } = await readHoldings(deps, gate, wallet)
-      return [kind, (await judgeTiers(deps, [wallet])).size]
+      return [kind, (await readShares(deps, wallet))?.length]
     }
-    assert.deepEqual(await judge(), ['unavailable', 0])
+    assert.deepEqual(await judge(), ['unavailable', undefined])
     const routes = dataRoutesOf({ register: engine, ecosystem })
     for (const target of ['/api/stats', '/api/burns/recent', '/api/dividends/total'])
       assert.equal((await refusalOf(routes, target)).code, 'data_not_ready')

@@ -1,8 +1,7 @@
 import { refuseSpending } from '#accounts/keys/spending-caps.ts'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
-import { callCounts } from '#accounts/metering/call-counts.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
-import { getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
+import { countDecision, getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { CUT, refuseFailure } from '#api/problem.ts'
 import {
   type Ending,
@@ -142,7 +141,7 @@ async function refuseExhausted(way: Way): Promise<Ending | undefined> {
   const { refused, ...rateLimit } = await getMeter(ctx).rateLimit(caller)
   if (refused === undefined) return undefined
   way.rateLimit = { ...rateLimit, remaining: 0 }
-  callCounts(ctx).addAdmission(refused.kind)
+  countDecision(ctx, refused)
   if (refused.kind === 'limited') return refuseSpending(refused.cap)
   if (carried === undefined) return offerCall(ctx, caller, call)
   return carried === 'carried' ? rejectUnfitPayment(ctx, caller, call) : undefined
@@ -181,7 +180,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     }
     const admission = paid?.admission ?? (await getMeter(ctx).admit(way.caller, () => call.isCut()))
     way.rateLimit = admission.rateLimit
-    callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
+    countDecision(ctx, admission)
     if (admission.kind === 'admitted') {
       way.source = admission.source
       return undefined
@@ -274,7 +273,7 @@ async function chargeMinute(
   const caller = await identify()
   if (isRefusal(caller)) return toStreamEnd(caller)
   const admission = await getMeter(ctx).admit(caller)
-  callCounts(ctx).addAdmission(admission.kind === 'admitted' ? admission.source : admission.kind)
+  countDecision(ctx, admission)
   if (admission.kind === 'admitted') return undefined
   if (admission.kind === 'limited') return toStreamEnd(refuseSpending(admission.cap))
   return exhausted(await offerCall(ctx, caller, call))

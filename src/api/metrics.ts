@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, Gauge, Registry } from 'prom-client'
-import { callCounts } from '#accounts/metering/call-counts.ts'
-import type { Context } from '#context.ts'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { type Context, getRegistry } from '#context.ts'
 
 export interface GaugeReading {
   readonly name: string
@@ -22,11 +21,11 @@ export interface Metrics {
 const DELAY_RESOLUTION_MS = 20
 
 export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Metrics {
-  const registry = new Registry()
+  const registry = getRegistry(ctx)
   for (const gauge of gauges) registerGauge(registry, gauge)
   const delay = registerEventLoopDelay(registry)
   return {
-    text: async () => `${callCounts(ctx).text()}${await registry.metrics()}`,
+    text: () => registry.metrics(),
     contentType: registry.contentType,
     stop: () => delay.disable(),
   }

@@ -8,14 +8,14 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
-import { callCounts } from '#accounts/metering/call-counts.ts'
+import { Counter, Histogram } from 'prom-client'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
 import { answerMcp } from '#api/mcp.ts'
 import { metered } from '#api/metered.ts'
 import { reportFailure } from '#api/problem.ts'
 import { CONSTANT_HEADERS } from '#api/wire.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
-import { type Context, oncePerContext } from '#context.ts'
+import { type Context, getRegistry, oncePerContext } from '#context.ts'
 import {
   BROKEN_BODY,
   type Call,
@@ -231,9 +231,27 @@ function listEndpoints(deps: ApiDeps): readonly Endpoint[] {
 /** Counts and logs an answer by its route, never by values, because people paste keys into URLs. */
 function observe(ctx: Context, answered: Answered): void {
   const { route = 'none', status, durationMs } = answered
-  callCounts(ctx).addRequest(route, status, durationMs)
+  const { requests, durations } = getRequestMetrics(ctx)
+  requests.inc({ route, status: `${Math.floor(status / 100)}xx` })
+  durations.observe({ route }, durationMs / 1_000)
   if (isLogged(ctx)) ctx.logger.debug(answered, 'answered')
 }
+
+const getRequestMetrics = oncePerContext((ctx) => ({
+  requests: new Counter({
+    name: 'sexton_requests_total',
+    help: 'Answered requests by route and class of status',
+    labelNames: ['route', 'status'],
+    registers: [getRegistry(ctx)],
+  }),
+  durations: new Histogram({
+    name: 'sexton_request_duration_seconds',
+    help: 'Time from the headers of a request to its answer',
+    labelNames: ['route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers: [getRegistry(ctx)],
+  }),
+}))
 
 const isLogged = oncePerContext(({ config }) => ['debug', 'trace'].includes(config.log.level))
 

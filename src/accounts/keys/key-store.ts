@@ -1,16 +1,17 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import { restoredSince } from '#accounts/ledger/account.ts'
+import { keyAccount, restoredSince } from '#accounts/ledger/account.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { PUBLIC_ID } from '#base/caller.ts'
 import type { KeyLimits } from '#base/key-limits.ts'
+import type { MicroUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { type Allowance, walletTiers } from '#base/tier.ts'
 import { toIso } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection, Engine } from '#db/engine.ts'
-import { column, defineCodec, inNames, join, type Row, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, inNames, type Row, type RowOf, type Sql, sql } from '#db/sql.ts'
 import { type SignedMessage, usableFromMs } from './message.ts'
 
 const keys = defineCodec({
@@ -42,23 +43,20 @@ const ACTIVE_KEYS_MAX = 10
 /** Ten collisions in a row mean that the random source is broken. */
 const DRAWS_MAX = 10
 
-export async function findKeysByDigest(
-  engine: Engine,
-  digests: readonly string[],
-): Promise<Map<string, Key>> {
-  if (digests.length === 0) return new Map()
-  const found = await engine.read(sql`
-    select secret_digest, ${keys.columns} from keys where secret_digest in (${join(padded(digests))})`)
-  return new Map(found.map((row) => [column.text(row, 'secret_digest'), keys.read(row)]))
+export interface FundedKey {
+  readonly key: Key
+  readonly balance: MicroUsd
 }
 
-/** Repeats the last name up to a power of two, so that few distinct statements are prepared. */
-export function padded(names: readonly string[]): readonly string[] {
-  const last = names.at(-1)
-  if (last === undefined) return names
-  let size = 1
-  while (size < names.length) size *= 2
-  return [...names, ...Array.from({ length: size - names.length }, () => last)]
+export async function findKeyByDigest(
+  engine: Engine,
+  digest: string,
+): Promise<FundedKey | undefined> {
+  const [row] = await engine.read(sql`
+    select ${keys.columns}, coalesce(micro_usd, 0) as micro_usd
+    from keys left join balances on account = ${keyAccount('')} || public_id
+    where secret_digest = ${digest}`)
+  return row && { key: keys.read(row), balance: column.amount(row, 'micro_usd') }
 }
 
 export async function findKey(

@@ -9,7 +9,7 @@ import {
   writeOrRefuse,
 } from '#accounts/keys/key-store.ts'
 import { checkSigned, type SignedMessage, walletInQuery } from '#accounts/keys/message.ts'
-import { readAllowance, readShares } from '#accounts/metering/tier.ts'
+import { highestTier, readAllowance, readShares } from '#accounts/metering/tier.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { toUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
@@ -136,8 +136,7 @@ export function gateRoute(ctx: Context): Route {
       if (held.kind === 'unavailable') return unavailable(held.message)
       if (shares === undefined) return unavailable('The index of holders is not up to date.')
       const { quotas } = ctx.ecosystem
-      const isReached = (name: string) => shares.some((each) => each.reached && each.tier === name)
-      const tier = walletTiers.findLast(({ name }) => isReached(name))?.name ?? 'free'
+      const tier = highestTier(shares)
       const body = {
         address: showAddress(address),
         canMint: held.canMint,

@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
-import { findKeysByDigest, isSecret, markRevoked, secretDigest } from '#accounts/keys/key-store.ts'
+import { findKeyByDigest, isSecret, markRevoked, secretDigest } from '#accounts/keys/key-store.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Address } from '#base/address.ts'
 import { named } from '#base/schema.ts'
@@ -98,8 +98,9 @@ export function reportLeakRoute(ctx: Context): Route {
 }
 
 async function killLeaked(ctx: Context, digest: string): Promise<void> {
-  const key = (await findKeysByDigest(ctx.accounts, [digest])).get(digest)
-  if (key === undefined) return
+  const found = await findKeyByDigest(ctx.accounts, digest)
+  if (found === undefined) return
+  const { key } = found
   const nowUnix = unixNow(ctx.clock)
   const revoked = await ctx.accounts.write((connection) =>
     markRevoked(connection, { ...key, nowUnix }),

@@ -1,19 +1,23 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import { findKeysByDigest, isSecret, type Key, secretDigest } from '#accounts/keys/key-store.ts'
-import { keyAccount, readBalances } from '#accounts/ledger/account.ts'
+import {
+  type FundedKey,
+  findKeyByDigest,
+  isSecret,
+  type Key,
+  secretDigest,
+} from '#accounts/keys/key-store.ts'
 import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { TtlCache } from '#base/async.ts'
 import type { Caller } from '#base/caller.ts'
-import type { MicroUsd } from '#base/money.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import type { Allowance } from '#base/tier.ts'
 import { toIso } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { StoreError } from '#db/engine.ts'
 import type { RequestHeaders } from '#route.ts'
-import { batchLoader, readAllowance } from './tier.ts'
+import { readAllowance } from './tier.ts'
 
 export type KeyedCaller = Caller & { readonly kind: 'keyed' }
 
@@ -36,7 +40,7 @@ export async function identifyCaller(
   const secret = bearerSecret(authorization)
   if (secret === undefined || !isSecret(keyPrefix, secret)) return refuseKey()
   const digest = secretDigest(secret)
-  const caller = await orUnavailable(getKeys(ctx).callers.get(digest, () => read(ctx, digest)))
+  const caller = await orUnavailable(getCallers(ctx).get(digest, () => read(ctx, digest)))
   return caller === undefined ? refuseKey() : (refuseExpired(caller, ctx.clock()) ?? caller)
 }
 
@@ -55,39 +59,13 @@ export function anonymousCaller({ ecosystem }: Context, bucket: string): Caller 
  * digest, drops all, because notifications may have been missed.
  */
 export function forgetKey(ctx: Context, digest: string | undefined): void {
-  const { callers } = getKeys(ctx)
-  if (digest === undefined) callers.forgetAll()
-  else callers.forget(digest)
+  if (digest === undefined) getCallers(ctx).forgetAll()
+  else getCallers(ctx).forget(digest)
 }
 
-const getKeys = oncePerContext((ctx) => ({
-  callers: new TtlCache<KeyedCaller | undefined>({
-    clock: ctx.clock,
-    max: HELD_MAX,
-    ttlMs: KEY_TTL_MS,
-  }),
-  find: batchLoader((digests) => findKeys(ctx, digests)),
-}))
-
-interface FundedKey {
-  readonly key: Key
-  readonly balance: MicroUsd
-}
-
-async function findKeys(
-  { accounts }: Context,
-  digests: readonly string[],
-): Promise<ReadonlyMap<string, FundedKey>> {
-  const keys = await findKeysByDigest(accounts, digests)
-  const names = [...keys.values()].map(({ publicId }) => keyAccount(publicId))
-  const balances = await readBalances({ run: accounts.read }, names)
-  return new Map(
-    [...keys].map(([digest, key]) => [
-      digest,
-      { key, balance: balances.get(keyAccount(key.publicId)) ?? 0n },
-    ]),
-  )
-}
+const getCallers = oncePerContext(
+  ({ clock }) => new TtlCache<KeyedCaller | undefined>({ clock, max: HELD_MAX, ttlMs: KEY_TTL_MS }),
+)
 
 const MISPLACED = refuse(
   'invalid_api_key',
@@ -120,14 +98,13 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
 
 /** Returns undefined if the key is unknown or revoked. */
 async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefined> {
-  const { find } = getKeys(ctx)
   const readMs = ctx.clock()
-  const found = await find(digest)
+  const found = await findKeyByDigest(ctx.accounts, digest)
   if (!isActive(found)) return undefined
   const allowance = await readAllowance(ctx, found.key.wallet)
   // The key may have been revoked while the allowance was read.
   const isOld = Math.abs(ctx.clock() - readMs) >= KEY_TTL_MS
-  const newest = isOld ? await find(digest) : found
+  const newest = isOld ? await findKeyByDigest(ctx.accounts, digest) : found
   if (!isActive(newest)) return undefined
   const hasBalance = newest.balance >= ctx.ecosystem.pricePerCall
   return { ...keyedCaller(ctx, newest.key, allowance), hasBalance }

@@ -14,7 +14,7 @@ import { type HoldersRegister, openHoldersRegister } from '#test/callers/holders
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { judgeTiers, readShares } from './tier.ts'
+import { readShares } from './tier.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -47,8 +47,6 @@ onBoth(
     await holders.give(short, 'base', 1_999n)
     await holders.give(enough, 'base', 1_000n)
     await holders.give(enough, 'ethereum', 1_000n)
-    const tiers = await judgeTiers(ctx, [short, enough])
-    assert.deepEqual([tiers.get(short), tiers.get(enough)], ['free', 'premium'])
     const shares = await Promise.all([short, enough].map((each) => readShares(ctx, each)))
     const common = { tier: 'premium', symbol: 'CRYPT', needed: '0.000000000000002' }
     assert.deepEqual(shares, [
@@ -56,7 +54,6 @@ onBoth(
       [{ ...common, held: '0.000000000000002', reached: true }],
     ])
     holders.index = 'behind'
-    assert.equal((await judgeTiers(ctx, [enough])).size, 0)
     assert.equal(await readShares(ctx, enough), undefined)
     holders.index = 'live'
   },
@@ -65,7 +62,7 @@ onBoth(
 onBoth('without shares every wallet is free, whatever the register', async () => {
   const wallet = newAddress()
   const ecosystem = { ...holders.ecosystem, premium: null }
-  assert.equal((await judgeTiers(testContext({ ecosystem }), [wallet])).get(wallet), 'free')
+  assert.deepEqual(await readShares(testContext({ ecosystem }), wallet), [])
 })
 
 onBoth(

@@ -1,6 +1,4 @@
-import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
-import { padded } from '#accounts/keys/key-store.ts'
 import type { Address } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'
@@ -16,12 +14,12 @@ import { type Context, oncePerContext } from '#context.ts'
 import { readBalanceAt, readSupplyAt } from '#data/holders/queries.ts'
 import { type Judged, liveChain } from '#data/stats/holdings.ts'
 import { type Connection, StoreError } from '#db/engine.ts'
-import { column, join, sql } from '#db/sql.ts'
+import { column, sql } from '#db/sql.ts'
 import type { SupplyShare } from '#ecosystem/ecosystem.ts'
 import { readIndexStatus } from '#index/status.ts'
 
-/** A wallet's keys share one allowance; with the caller cache's age this stays below a second. */
-const ALLOWANCE_TTL_MS = 400
+/** A wallet's keys share one allowance. A new tier must count within a minute. */
+const ALLOWANCE_TTL_MS = 5_000
 
 /** Bounds memory; evicted wallets are read again. */
 const HELD_MAX = 20_000
@@ -36,11 +34,9 @@ export function readAllowance(ctx: Context, wallet: Address): Promise<Allowance>
   })
 }
 
-const getWallets = oncePerContext((ctx) => ({
-  allowances: new TtlCache<Allowance>({ clock: ctx.clock, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS }),
+const getWallets = oncePerContext(({ clock }) => ({
+  allowances: new TtlCache<Allowance>({ clock, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS }),
   stored: new LRUCache<Address, StoredTier>({ max: HELD_MAX }),
-  judge: batchLoader((wallets: readonly Address[]) => judgeTiers(ctx, wallets)),
-  readStored: batchLoader((wallets: readonly Address[]) => readStored(ctx, wallets)),
 }))
 
 interface StoredTier {
@@ -53,9 +49,9 @@ interface StoredTier {
  * after a restart, so that a failing register turns no caller away. Unknown wallets are free tier.
  */
 async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
-  const { judge, readStored } = getWallets(ctx)
-  const tier = await judge(wallet).catch(() => undefined)
-  if (tier === undefined) return (await unlessDown(() => readStored(wallet))) ?? 'free'
+  const shares = await readShares(ctx, wallet).catch(() => undefined)
+  if (shares === undefined) return (await unlessDown(() => readStored(ctx, wallet))) ?? 'free'
+  const tier = highestTier(shares)
   await unlessDown(() => store(ctx, wallet, tier))
   return tier
 }
@@ -85,41 +81,18 @@ async function store(ctx: Context, wallet: Address, tier: WalletTier): Promise<v
 
 async function readStored(
   { accounts, clock }: Context,
-  wallets: readonly Address[],
-): Promise<Map<Address, WalletTier>> {
-  const rows = await accounts.read(sql`
-    select wallet, premium from wallets
-    where premium_unix >= ${unixNow(clock) - DAY_SECONDS} and wallet in (${join(padded(wallets))})`)
-  return new Map(
-    rows.flatMap((row) => {
-      const number = column.integer(row, 'premium')
-      const tier = walletTiers.find(({ stored }) => stored === number)
-      return tier === undefined ? [] : [[column.hex(row, 'wallet'), tier.name] as const]
-    }),
-  )
+  wallet: Address,
+): Promise<WalletTier | undefined> {
+  const [row] = await accounts.read(sql`
+    select premium from wallets
+    where premium_unix >= ${unixNow(clock) - DAY_SECONDS} and wallet = ${wallet}`)
+  const number = row && column.integer(row, 'premium')
+  return walletTiers.find(({ stored }) => stored === number)?.name
 }
 
-/** The highest tier of each wallet; omits those that cannot be judged while a chain is not live. */
-export async function judgeTiers(
-  ctx: Judged,
-  wallets: readonly Address[],
-): Promise<ReadonlyMap<Address, WalletTier>> {
-  // A stored tier that is no longer configured must not outlive an unreadable register.
-  if (shareTiers.every(({ name }) => ctx.ecosystem[name] === null))
-    return new Map(wallets.map((wallet) => [wallet, 'free']))
-  return ctx.register.snapshot(async (connection) => {
-    const tiers = new Map<Address, WalletTier>()
-    for (const { name } of shareTiers.toReversed()) {
-      const share = ctx.ecosystem[name]
-      if (share === null) continue
-      const open = wallets.filter((wallet) => !tiers.has(wallet))
-      const holdings = await readHeld(ctx, connection, { share, wallets: open })
-      if (holdings === undefined) return tiers
-      for (const wallet of open) if (reaches(holdings, wallet)) tiers.set(wallet, name)
-    }
-    for (const wallet of wallets) if (!tiers.has(wallet)) tiers.set(wallet, 'free')
-    return tiers
-  })
+export function highestTier(shares: readonly ShareHeld[]): WalletTier {
+  const isReached = (name: string) => shares.some((each) => each.reached && each.tier === name)
+  return walletTiers.findLast(({ name }) => isReached(name))?.name ?? 'free'
 }
 
 interface ShareHeld {
@@ -132,25 +105,28 @@ interface ShareHeld {
 }
 
 /** Returns what a wallet holds of what each tier asks for; undefined if a chain is not live. */
-export function readShares(
+export async function readShares(
   ctx: Judged,
   wallet: Address,
 ): Promise<readonly ShareHeld[] | undefined> {
+  // A stored tier that is no longer configured must not outlive an unreadable register.
+  if (shareTiers.every(({ name }) => ctx.ecosystem[name] === null)) return []
   return ctx.register.snapshot(async (connection) => {
     const shares: ShareHeld[] = []
     for (const { name } of shareTiers) {
       const share = ctx.ecosystem[name]
       if (share === null) continue
-      const holdings = await readHeld(ctx, connection, { share, wallets: [wallet] })
-      if (holdings === undefined) return undefined
+      const amounts = await readHeld(ctx, connection, { share, wallet })
+      if (amounts === undefined) return undefined
+      const { held, needed } = amounts
       const { symbol, decimals } = share.token
       shares.push({
         tier: name,
         symbol,
-        held: formatDecimal(holdings.held.get(wallet) ?? 0n, decimals),
+        held: formatDecimal(held, decimals),
         // Rounds up, so that this many base units are enough.
-        needed: formatDecimal((holdings.needed + 999n) / 1_000n, decimals),
-        reached: reaches(holdings, wallet),
+        needed: formatDecimal((needed + 999n) / 1_000n, decimals),
+        reached: held > 0n && held * 1_000n >= needed,
       })
     }
     return shares
@@ -159,28 +135,23 @@ export function readShares(
 
 interface Held {
   /** In base units. */
-  readonly held: ReadonlyMap<Address, bigint>
+  readonly held: bigint
   /** In thousandths of a base unit. */
   readonly needed: bigint
 }
 
-function reaches({ held, needed }: Held, wallet: Address): boolean {
-  const balance = held.get(wallet) ?? 0n
-  return balance > 0n && balance * 1_000n >= needed
-}
-
 /**
- * Reads balances and the supply share, summed over all chains of the token, each at one deep block; undefined unless
- * all chains are live.
+ * Reads the balance and the supply share, summed over all chains of the token, each at one deep block; undefined
+ * unless all chains are live.
  */
 async function readHeld(
   ctx: Judged,
   connection: Connection,
-  { share, wallets }: { readonly share: SupplyShare; readonly wallets: readonly Address[] },
+  { share, wallet }: { readonly share: SupplyShare; readonly wallet: Address },
 ): Promise<Held | undefined> {
   const { token, supplyPerMille, depthBlocks } = share
   const index = await readIndexStatus(connection, ctx.ecosystem.chains)
-  const held = new Map<Address, bigint>()
+  let held = 0n
   let supply = 0n
   for (const chain of ctx.ecosystem.chains.filter(({ name }) => token.addresses.has(name))) {
     const status = liveChain(ctx, index, { chain, tokens: [token] })
@@ -188,28 +159,7 @@ async function readHeld(
     const blockNumber = status.blockNumber - depthBlocks
     const at = { token: token.symbol, chainId: chain.id, blockNumber }
     supply += await readSupplyAt(connection, at)
-    for (const address of wallets) {
-      const balance = await readBalanceAt(connection, { ...at, address })
-      held.set(address, (held.get(address) ?? 0n) + balance)
-    }
+    held += await readBalanceAt(connection, { ...at, address: wallet })
   }
   return { held, needed: BigInt(supplyPerMille) * supply }
-}
-
-const TOGETHER_MAX = 256
-
-/** Batches look-ups of one event-loop turn into one statement, without caching results. */
-export function batchLoader<K extends string, V>(
-  load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
-): (key: K) => Promise<V | undefined> {
-  const loader = new DataLoader<K, V | undefined>(
-    async (keys) => {
-      // Clears the loader's cache, which only deduplicates within a turn.
-      loader.clearAll()
-      const found = await load(keys)
-      return keys.map((key) => found.get(key))
-    },
-    { maxBatchSize: TOGETHER_MAX, batchScheduleFn: setImmediate },
-  )
-  return (key) => loader.load(key)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
+import { Counter, Histogram } from 'prom-client'
 import { findKey } from '#accounts/keys/key-store.ts'
 import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
 import { bucketAccount, keyAccount, selectBalances } from '#accounts/ledger/account.ts'
@@ -8,11 +9,10 @@ import type { Caller, RateLimitState } from '#base/caller.ts'
 import type { ReachedCap } from '#base/key-limits.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { nextMidnight, startOfDay, unixNow } from '#base/time.ts'
-import { type Context, oncePerContext, reportError } from '#context.ts'
-import { type BulkInsert, type Connection, LockTimeoutError } from '#db/engine.ts'
+import { type Context, getRegistry, oncePerContext } from '#context.ts'
+import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column, inNames, type Row, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { callCounts } from '../call-counts.ts'
 
 /** On eviction, an exhausted caller gets one more call handled before the 402. */
 const REFUSED_MAX = 20_000
@@ -25,11 +25,11 @@ export const getMeter = oncePerContext((ctx): Meter => {
   const calls = new BatchQueue<Call, Admission | 'cut'>(async (batch) => {
     const startedMs = performance.now()
     const admissions = await admitBatch(ctx, batch)
-    callCounts(ctx).addCommit((performance.now() - startedMs) / 1_000)
+    getMeterMetrics(ctx).commits.observe((performance.now() - startedMs) / 1_000)
     return admissions
   })
   const states = new BatchQueue<Caller, MeterState>((callers) =>
-    orUnavailable(ctx, () =>
+    orUnavailable(() =>
       ctx.admissions.snapshot((reads) => readStates(reads, toBatch(ctx, callers))),
     ),
   )
@@ -48,6 +48,30 @@ export const getMeter = oncePerContext((ctx): Meter => {
   }
 })
 
+/** A commit waits for the local disk or for the database's. */
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
+
+const getMeterMetrics = oncePerContext((ctx) => ({
+  decisions: new Counter({
+    name: 'sexton_admissions_total',
+    help: 'Decisions of the meter by what paid',
+    labelNames: ['source'],
+    registers: [getRegistry(ctx)],
+  }),
+  commits: new Histogram({
+    name: 'sexton_meter_commit_seconds',
+    help: 'From a batch to its durable commit',
+    buckets: COMMIT_SECONDS,
+    registers: [getRegistry(ctx)],
+  }),
+}))
+
+/** Counts a decision for the metrics. */
+export function countDecision(ctx: Context, decision: Admission | Refused): void {
+  const source = 'source' in decision ? decision.source : decision.kind
+  getMeterMetrics(ctx).decisions.inc({ source })
+}
+
 interface Call {
   readonly caller: Caller
   isCut(): boolean
@@ -61,7 +85,7 @@ async function admitBatch(
   const isCut = calls.map((call) => call.isCut())
   const callers = calls.filter((_, index) => isCut[index] === false).map(({ caller }) => caller)
   if (callers.length === 0) return calls.map(() => 'cut')
-  const admissions = await orUnavailable(ctx, () =>
+  const admissions = await orUnavailable(() =>
     ctx.admissions.write((tx) => decideBatch(tx, toBatch(ctx, callers))),
   )
   const decided = admissions.values()
@@ -75,41 +99,12 @@ function toBatch({ clock, ecosystem }: MeterContext, callers: readonly Caller[])
 type MeterContext = Pick<Context, 'clock'> & { readonly ecosystem: Pick<Ecosystem, 'pricePerCall'> }
 
 /** Calls whose commit succeeded although its reply was lost stay charged. */
-async function orUnavailable<T>(ctx: Context, ask: () => Promise<T>): Promise<T> {
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (cause) {
-    if (cause instanceof LockTimeoutError) void reportBlockers(ctx, cause)
     throw new MeteringUnavailable('cannot count calls in the accounts store', { cause })
   }
-}
-
-async function reportBlockers(ctx: Context, cause: LockTimeoutError): Promise<void> {
-  const blockers = await nameBlockers(ctx).catch(() => 'unknown')
-  const message = `another session holds a row of the accounts; calls get 503: ${blockers}`
-  reportError(ctx, new Error(message, { cause }))
-}
-
-const NAMED_MAX = 5
-
-/** Names sessions that hold a transaction open on the meter's tables, the longest first; PostgreSQL only. */
-async function nameBlockers({ admissions }: Context): Promise<string> {
-  const sessions = await admissions.read(sql`
-    select distinct sessions.pid, sessions.usename, sessions.application_name, sessions.state,
-      cast(sessions.xact_start as text) as since
-    from pg_stat_activity as sessions join pg_locks as locks on locks.pid = sessions.pid
-    where locks.granted and locks.mode <> 'AccessShareLock'
-      and locks.relation in (
-        to_regclass('usage_days'), to_regclass('key_days'), to_regclass('keys'),
-        to_regclass('balances'), to_regclass('spend_days'))
-      and sessions.pid <> pg_backend_pid()
-    order by since limit ${NAMED_MAX}`)
-  const named = sessions.map(({ pid, usename, application_name: name, state, since }) => {
-    // Both are null if we may not see other users' sessions.
-    const what = state === null ? 'to see more, grant pg_read_all_stats' : `${state} since ${since}`
-    return `pid ${pid} (${name || 'unnamed'}, user ${usename}): ${what}`
-  })
-  return named.length === 0 ? 'none is left' : named.join('; ')
 }
 
 /**
