@@ -28,30 +28,33 @@ function callerOf({ metering }: Harness, secret: string) {
   return metering.identify(bearer(secret).headers, '192.0.2.1')
 }
 
-onBoth('on every replica a revocation holds within a second, a new tier within six', async (store) => {
-  const here = createHarness(store.engine, premium())
-  const there = createHarness(store.replica(), premium())
-  const wallet = newWallet()
-  const { secret, publicId } = await here.mint(wallet)
-  there.now.ms = here.now.ms
-  await callerOf(there, secret)
-  await holders.give(wallet.address, 'base', 2_000n)
-  // What was looked up at the last moment of one memory is kept for the whole of the next.
-  for (const ms of [4_999, 499]) {
-    there.now.ms += ms
+onBoth(
+  'on every replica a revocation holds within a second, a new tier within six',
+  async (store) => {
+    const here = createHarness(store.engine, premium())
+    const there = createHarness(store.replica(), premium())
+    const wallet = newWallet()
+    const { secret, publicId } = await here.mint(wallet)
+    there.now.ms = here.now.ms
     await callerOf(there, secret)
-  }
-  there.now.ms += 502
-  const caller = await callerOf(there, secret)
-  assert.equal(caller.kind === 'keyed' && caller.tier, 'premium')
-  await here.revoke({ publicId, secret })
-  for (const ms of [249, 249, 249]) {
-    there.now.ms += ms
-    await callerOf(there, secret)
-  }
-  there.now.ms += 252
-  assert.equal((await callerOf(there, secret)).kind, 'refusal')
-})
+    await holders.give(wallet.address, 'base', 2_000n)
+    // What was looked up at the last moment of one memory is kept for the whole of the next.
+    for (const ms of [4_999, 499]) {
+      there.now.ms += ms
+      await callerOf(there, secret)
+    }
+    there.now.ms += 502
+    const caller = await callerOf(there, secret)
+    assert.equal(caller.kind === 'keyed' && caller.tier, 'premium')
+    await here.revoke({ publicId, secret })
+    for (const ms of [249, 249, 249]) {
+      there.now.ms += ms
+      await callerOf(there, secret)
+    }
+    there.now.ms += 252
+    assert.equal((await callerOf(there, secret)).kind, 'refusal')
+  },
+)
 
 onBoth('a key with money for a call is known to have a balance', async ({ engine }) => {
   const harness = createHarness(engine)
