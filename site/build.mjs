@@ -1,7 +1,7 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { build } from 'vitepress'
-import { readScript } from '../src/api/scalar-pages.ts'
+import { readScript } from '../src/api/document-pages.ts'
 import { localDocument } from '../tools/local-document.ts'
 import { readSitePages } from '../tools/site-pages.ts'
 

@@ -70,14 +70,15 @@ export type RequestFacts = Pick<
 
 export interface Asked<P extends Parameters> extends Pick<RequestFacts, 'headers'> {
   readonly parameters: ValuesOf<P>
+  /** Values after defaults, as in `meta.query`. */
+  readonly effective: Readonly<Record<string, Effective>>
   readonly question: string
 }
 
-interface HandlerInput<P extends Parameters, B extends TSchema> extends Asked<P>, RequestFacts {
-  /** Values after defaults, as in `meta.query`. */
-  readonly effective: Readonly<Record<string, Effective>>
+interface HandlerInput<P extends Parameters, B extends TSchema> extends Asked<P> {
   readonly body: Static<B>
   readonly caller: Caller
+  readonly call: RequestFacts
 }
 
 export interface Answer {
@@ -188,55 +189,15 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
         parameters: values.parameters as ValuesOf<P>,
         effective: values.effective,
         question: JSON.stringify(values.effective),
-        body: raw.body as Static<B>,
       }
       return {
         kind: 'prepared',
         check: ({ headers }) => check?.({ ...input, headers }),
         etag: ({ headers }) => etag?.({ ...input, headers }),
-        run: (call, caller) => handle(new Input<P, B>(call, caller, input)),
+        run: (call, caller) =>
+          handle({ ...input, headers: call.headers, body: raw.body as Static<B>, caller, call }),
       }
     },
-  }
-}
-
-/**
- * A class: object literals with getters are slow to collect. Creating a signal costs more than most
- * answers.
- */
-class Input<P extends Parameters, B extends TSchema> implements HandlerInput<P, B> {
-  readonly parameters: ValuesOf<P>
-  readonly effective: Readonly<Record<string, Effective>>
-  readonly question: string
-  readonly body: Static<B>
-  readonly requestId: string
-  readonly headers: RequestFacts['headers']
-  readonly addressBucket: string
-  readonly caller: Caller
-  readonly #known: RequestFacts
-
-  constructor(
-    known: RequestFacts,
-    caller: Caller,
-    parsed: Pick<HandlerInput<P, B>, 'parameters' | 'effective' | 'question' | 'body'>,
-  ) {
-    this.parameters = parsed.parameters
-    this.effective = parsed.effective
-    this.question = parsed.question
-    this.body = parsed.body
-    this.requestId = known.requestId
-    this.headers = known.headers
-    this.addressBucket = known.addressBucket
-    this.caller = caller
-    this.#known = known
-  }
-
-  get target(): string {
-    return this.#known.target
-  }
-
-  get signal(): AbortSignal {
-    return this.#known.signal
   }
 }
 

@@ -5,48 +5,29 @@ import { CallLimiter } from '#api/metered.ts'
 import { answer } from '#route.ts'
 import { GOOD_KEY, NOON_MS, startHarness } from '#test/http/api-harness.ts'
 
-const client = () => ({ isCut: () => false })
-
 test('four calls of a caller work at once, the others in the order in which they came', async () => {
   const limiter = new CallLimiter()
   const begun: number[] = []
+  const releases: (() => void)[] = []
   const call = async (n: number) => {
-    await limiter.acquire('a', client())
+    const release = await limiter.acquire('a')
+    assert.ok(release !== undefined)
+    releases.push(release)
     begun.push(n)
   }
   const calls = [0, 1, 2, 3, 4, 5, 6].map(call)
   await turn()
   assert.deepEqual(begun, [0, 1, 2, 3])
-  assert.equal(limiter.acquire('b', client()), undefined, 'another caller does not wait')
-  for (let n = 0; n < 3; n += 1) limiter.release('a')
+  assert.ok(await limiter.acquire('b'), 'another caller does not wait')
+  for (const release of releases.slice(0, 3)) release()
   await Promise.all(calls)
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6])
-  for (let n = 0; n < 4; n += 1) limiter.release('a')
-  for (let n = 0; n < 4; n += 1) assert.equal(limiter.acquire('a', client()), undefined)
 })
 
-test('calls that are cut get no slot and make room in a line, which is bounded', async () => {
+test('the line of a caller is bounded', async () => {
   const limiter = new CallLimiter()
-  for (let n = 0; n < 4; n += 1) limiter.acquire('a', client())
-  let isCut = false
-  const cut = [
-    limiter.acquire('a', { isCut: () => isCut }),
-    limiter.acquire('a', { isCut: () => isCut }),
-  ]
-  for (let n = 0; n < 998; n += 1) limiter.acquire('a', client())
-  assert.equal(limiter.acquire('a', client()), 'full')
-  isCut = true
-  assert.ok(limiter.acquire('a', client()) instanceof Promise)
-  assert.deepEqual(await Promise.all(cut), [false, false])
-})
-
-test('a slot goes to the next call that is not cut', async () => {
-  const limiter = new CallLimiter()
-  for (let n = 0; n < 4; n += 1) limiter.acquire('a', client())
-  const cut = limiter.acquire('a', { isCut: () => true })
-  const open = limiter.acquire('a', client())
-  limiter.release('a')
-  assert.deepEqual(await Promise.all([cut, open]), [false, true])
+  for (let n = 0; n < 4 + 1_000; n += 1) void limiter.acquire('a')
+  assert.equal(await limiter.acquire('a'), undefined)
 })
 
 test('of 300 heavy calls at once for one remaining unit one is answered, and few work', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { GUIDES, guidePage } from '#api/markdown-page.ts'
+import { GUIDES, guidePage } from '#api/pages.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
 import { answer, type Call, defineRoute, type Outcome } from '#route.ts'

@@ -2,15 +2,18 @@ import { refuseSpending } from '#accounts/keys/spending-caps.ts'
 import { guardCall } from '#accounts/metering/abuse-guard.ts'
 import { anonymousCaller, identifyCaller } from '#accounts/metering/callers.ts'
 import { countDecision, getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
-import { CUT, refuseFailure } from '#api/problem.ts'
+import type { Page } from '#api/pages.ts'
 import {
+  CUT,
   type Ending,
   nothingLeft,
   pushHeaders,
   rateLimitAfterRefusal,
   readRateLimit,
+  refuseFailure,
   SECRET,
   stampRateLimit,
+  toProblem,
   toWire,
 } from '#api/wire.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
@@ -83,18 +86,19 @@ async function answer(way: Way): Promise<Outgoing> {
   if (!route.metered) return work(way)
   const unchanged = await notModified(way)
   if (unchanged !== undefined) return toWire(way, unchanged)
-  const slot = new Slot(callLimiter(ctx), way.caller.bucket, call)
+  const release = await getCallLimiter(ctx).acquire(way.caller.bucket)
+  if (release === undefined) return toWire(way, FULL)
   try {
-    const ending = (await slot.take()) ?? (await refuseExhausted(way))
+    const ending = call.isCut() ? CUT : await refuseExhausted(way)
     if (ending !== undefined) return toWire(way, ending)
     const outgoing = await work(way)
     if (outgoing.status >= 300) return outgoing
     // Larger answers keep their slot until charged, so that a caller has few of them in memory.
-    if (outgoing.body.length <= SMALL_BYTES_MAX) slot.release()
+    if (outgoing.body.length <= SMALL_BYTES_MAX) release()
     const notCharged = await charge(way, identifiedMs)
     return notCharged === undefined ? chargedByMinute(way, outgoing) : toWire(way, notCharged)
   } finally {
-    slot.release()
+    release()
   }
 }
 
@@ -211,6 +215,29 @@ async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimi
   return status === 429 ? rateLimitAfterRefusal(ctx, caller) : readRateLimit(ctx, caller)
 }
 
+/** Answers what is no route: a document, a refusal, a preflight. Works even while the store is down. */
+export async function unmetered(ctx: Context, call: Call, read: Page['read']): Promise<Outgoing> {
+  const address = anonymousCaller(ctx, call.addressBucket)
+  const limited = guardCall(ctx, address, call.addressBucket)
+  const outcome =
+    limited ?? (await read(call).catch((error) => refuseFailure(ctx, error, call.requestId)))
+  const outgoing = isRefusal(outcome) ? toProblem(ctx, call, outcome) : outcome
+  // Without a key look-up, so that a flood is cheap.
+  const rateLimit =
+    limited === undefined
+      ? await readRateLimit(ctx, await identifyOrAnonymous(ctx, call, address))
+      : await rateLimitAfterRefusal(ctx, address)
+  stampRateLimit(outgoing.headers, rateLimit, ctx.clock())
+  return outgoing
+}
+
+/** A bad key does not block a document; its headers then show the state of the address. */
+async function identifyOrAnonymous(ctx: Context, call: Call, address: Caller): Promise<Caller> {
+  if (call.headers.authorization === undefined) return address
+  const caller = await identifyCaller(ctx, call.headers, call.addressBucket).catch(() => address)
+  return isRefusal(caller) ? address : caller
+}
+
 interface StreamEnd {
   readonly reason: string
   readonly detail: string
@@ -299,81 +326,41 @@ const AT_ONCE_MAX = 4
 /** A load test has a thousand connections from one address; a longer queue would only fill memory. */
 const WAITING_MAX = 1_000
 
-type Client = Pick<Call, 'isCut'>
-
-interface Waiting {
-  readonly client: Client
-  /** Called with false if the client's connection is cut. */
-  end(isOpen: boolean): void
-}
-
 /** Limits parallel calls per bucket, so that each sees what the one before it cost. */
 export class CallLimiter {
   readonly #working = new Map<string, number>()
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #waiting = new Map<string, (() => void)[]>()
 
-  /** Returns undefined if a slot is free; else resolves once one is, to false if the connection is cut. */
-  acquire(bucket: string, client: Client): Promise<boolean> | 'full' | undefined {
+  /** Resolves once a slot is free, to a function that frees it again; to undefined if the queue is full. */
+  async acquire(bucket: string): Promise<(() => void) | undefined> {
     const working = this.#working.get(bucket) ?? 0
-    if (working < AT_ONCE_MAX) {
-      this.#working.set(bucket, working + 1)
-      return undefined
+    if (working < AT_ONCE_MAX) this.#working.set(bucket, working + 1)
+    else {
+      const line = this.#waiting.get(bucket) ?? []
+      if (line.length >= WAITING_MAX) return undefined
+      this.#waiting.set(bucket, line)
+      await new Promise<void>((resolve) => line.push(resolve))
     }
-    const line = this.#waiting.get(bucket) ?? []
-    if (line.length >= WAITING_MAX) removeCut(line)
-    if (line.length >= WAITING_MAX) return 'full'
-    this.#waiting.set(bucket, line)
-    return new Promise((resolve) => line.push({ client, end: resolve }))
+    let isHeld = true
+    return () => {
+      if (isHeld) this.#release(bucket)
+      isHeld = false
+    }
   }
 
-  /** Hands the slot to the next call whose connection is open. */
-  release(bucket: string): void {
+  /** Hands the slot to the call that has waited longest. */
+  #release(bucket: string): void {
     const line = this.#waiting.get(bucket)
-    let next = line?.shift()
-    for (; next?.client.isCut(); next = line?.shift()) next.end(false)
+    const next = line?.shift()
     if (line?.length === 0) this.#waiting.delete(bucket)
     const working = (this.#working.get(bucket) ?? 0) - 1
-    if (next !== undefined) next.end(true)
+    if (next !== undefined) next()
     else if (working > 0) this.#working.set(bucket, working)
     else this.#working.delete(bucket)
   }
 }
 
-const callLimiter = oncePerContext(() => new CallLimiter())
-
-/** A listener for each waiting call would cost more than the call. */
-function removeCut(line: Waiting[]): void {
-  for (const waiting of line.splice(0))
-    if (waiting.client.isCut()) waiting.end(false)
-    else line.push(waiting)
-}
-
-/** One call's slot. */
-class Slot {
-  readonly #limiter: CallLimiter
-  readonly #bucket: string
-  readonly #client: Client
-  #isHeld = false
-
-  constructor(limiter: CallLimiter, bucket: string, client: Client) {
-    this.#limiter = limiter
-    this.#bucket = bucket
-    this.#client = client
-  }
-
-  /** Returns a refusal if the queue is full or the client has left. */
-  async take(): Promise<Refusal | undefined> {
-    const waiting = this.#limiter.acquire(this.#bucket, this.#client)
-    if (waiting === 'full') return FULL
-    this.#isHeld = waiting === undefined || (await waiting)
-    return this.#client.isCut() ? CUT : undefined
-  }
-
-  release(): void {
-    if (this.#isHeld) this.#limiter.release(this.#bucket)
-    this.#isHeld = false
-  }
-}
+const getCallLimiter = oncePerContext(() => new CallLimiter())
 
 const FULL = refuse('rate_limited', 'too many calls wait at once; send fewer in parallel', {
   retryAfterSeconds: 1,

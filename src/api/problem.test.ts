@@ -3,12 +3,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, test } from 'node:test'
-import { reportFailure } from '#api/problem.ts'
+import { markdownFiles } from '#api/pages.ts'
+import { reportFailure } from '#api/wire.ts'
 import { REFUSALS } from '#base/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
 import type { Call } from '#route.ts'
 import { testContext } from '#test/test-context.ts'
-import { markdownFiles } from './markdown-page.ts'
 
 const folder = join(import.meta.dirname, '../../docs/errors')
 

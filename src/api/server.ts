@@ -11,9 +11,9 @@ import Fastify, {
 import { Counter, Histogram } from 'prom-client'
 import { findAddressBucket } from '#accounts/metering/callers.ts'
 import { answerMcp } from '#api/mcp.ts'
-import { metered } from '#api/metered.ts'
-import { reportFailure } from '#api/problem.ts'
-import { CONSTANT_HEADERS } from '#api/wire.ts'
+import { metered, unmetered } from '#api/metered.ts'
+import type { Page } from '#api/pages.ts'
+import { CONSTANT_HEADERS, preflightHeaders, reportFailure } from '#api/wire.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { type Context, getRegistry, oncePerContext } from '#context.ts'
 import {
@@ -25,7 +25,6 @@ import {
   type Route,
   toTarget,
 } from '#route.ts'
-import { answerPage, deny, type Page, preflight } from './outside-routes.ts'
 
 export interface ApiDeps {
   readonly ctx: Context
@@ -129,7 +128,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   }
   const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
     const call = callOf(request)
-    return send(call, reply, await deny(ctx, call, refusal))
+    return send(call, reply, await unmetered(ctx, call, async () => refusal))
   }
   const endpoints = listEndpoints(deps)
   const allowOf = allowedMethods(endpoints)
@@ -139,7 +138,8 @@ export function createApi(deps: ApiDeps): HttpServer {
     if (request.method !== 'OPTIONS' || allow === undefined)
       return refuseHere(request, reply, refuseUnmatched(request.method, allow))
     const call = callOf(request)
-    return send(call, reply, await preflight(ctx, call, allow))
+    const read = async () => ({ status: 204, headers: preflightHeaders(allow), body: '' })
+    return send(call, reply, await unmetered(ctx, call, read))
   }
   /** Refuses HTTP that Node cannot parse, without breaking into the answer of an earlier request. */
   const refuseMalformed = async (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -153,7 +153,8 @@ export function createApi(deps: ApiDeps): HttpServer {
     }
     const unheard = { path: {}, query: NO_QUERY, body: undefined, signal: stopping.signal }
     const refusal = refuseUnparsed(error.code)
-    const outgoing = await deny(ctx, { ...call, ...unheard, isCut: () => false }, refusal)
+    const whole = { ...call, ...unheard, isCut: () => false }
+    const outgoing = await unmetered(ctx, whole, async () => refusal)
     const { status, headers, body } = outgoing
     const last = ['x-request-id', call.requestId, 'content-length', String(Buffer.byteLength(body))]
     const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'connection', 'close']
@@ -220,11 +221,10 @@ function listEndpoints(deps: ApiDeps): readonly Endpoint[] {
   const add = (method: 'GET' | 'POST', path: string, respond: Endpoint['respond']) =>
     endpoints.push({ method, path, respond })
   for (const route of routes) add(route.method, route.path, (call) => metered(ctx, route, call))
-  for (const page of pages) add('GET', page.path, (call) => answerPage(ctx, page, call))
+  for (const page of pages) add('GET', page.path, (call) => unmetered(ctx, call, page.read))
   for (const { method, path, refusal } of unconfigured)
-    add(method, path, (call) => deny(ctx, call, refusal))
-  const mcp: Page = { path: '/mcp', read: (call) => answerMcp(deps, call) }
-  add('POST', mcp.path, (call) => answerPage(ctx, mcp, call))
+    add(method, path, (call) => unmetered(ctx, call, async () => refusal))
+  add('POST', '/mcp', (call) => unmetered(ctx, call, () => answerMcp(deps, call)))
   return endpoints
 }
 

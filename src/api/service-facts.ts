@@ -1,4 +1,4 @@
-import { GUIDES } from '#api/markdown-page.ts'
+import { GUIDES } from '#api/pages.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { formatDecimal } from '#base/money.ts'
 import { VERSION } from '#base/package-root.ts'

@@ -67,7 +67,7 @@ export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
       const cursor = readLastEventId(headers)
       return isRefusal(cursor) ? cursor : undefined
     },
-    async handle({ parameters, headers, caller, addressBucket }) {
+    async handle({ parameters, headers, caller, call: { addressBucket } }) {
       const cursor = readLastEventId(headers) ?? parameters.lastEventId ?? parameters.cursor
       if (isRefusal(cursor)) return cursor
       const state = await getAnswerCache(ctx).state()

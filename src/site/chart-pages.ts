@@ -1,5 +1,5 @@
 import { askRoutes } from '#api/ask-routes.ts'
-import type { Page } from '#api/outside-routes.ts'
+import type { Page } from '#api/pages.ts'
 import { isRefusal } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'

@@ -1,5 +1,5 @@
 import { AskRefused } from '#api/ask-routes.ts'
-import type { Page } from '#api/outside-routes.ts'
+import type { Page } from '#api/pages.ts'
 import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { type Clock, MINUTE_MS } from '#base/time.ts'

@@ -210,7 +210,7 @@ function harnessRoutes(state: State): readonly Route[] {
         state.log.push('etag')
         return weakEtag(state.revision + question)
       },
-      async handle({ signal, question }) {
+      async handle({ call: { signal }, question }) {
         state.log.push('work')
         const outcome = await state.outcome(signal)
         const etag = weakEtag(state.revision + question)

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { toAnchor } from '#api/markdown-page.ts'
+import { toAnchor } from '#api/pages.ts'
 import type { Breach } from './breach.ts'
 import { lineAt } from './source-file.ts'
 

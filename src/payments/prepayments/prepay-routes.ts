@@ -145,7 +145,7 @@ function postPrepayRoute(ctx: Context): Route {
       'not_key_owner',
       'data_not_ready',
     ],
-    async handle({ body, caller, addressBucket }) {
+    async handle({ body, caller, call: { addressBucket } }) {
       const checked = await check(ctx, { body, caller, addressBucket })
       if (isRefusal(checked)) return checked
       const { kind, claim } = await registerClaim(ctx, checked)
@@ -255,7 +255,7 @@ function getPrepayRoute(ctx: Context): Route {
     parameters: { idOrTxHash: claimInPath, wait: waitInQuery },
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
     refusals: ['prepayment_not_found'],
-    async handle({ parameters: { idOrTxHash, wait }, signal }) {
+    async handle({ parameters: { idOrTxHash, wait }, call: { signal } }) {
       const untilMs = ctx.clock() + wait * 1_000
       const shown = await waitForDecision(ctx, { name: idOrTxHash, untilMs, signal })
       if (shown === undefined)

@@ -81,7 +81,7 @@ function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
       'settlement_pending',
       'data_not_ready',
     ],
-    async handle({ parameters: { usd, key }, caller, ...facts }) {
+    async handle({ parameters: { usd, key }, caller, call: facts }) {
       const payee = await choosePayee(ctx, caller, key)
       if (isRefusal(payee)) return payee
       const settling = await getSettling(ctx)

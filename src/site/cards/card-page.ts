@@ -1,5 +1,5 @@
 import type { Ask } from '#api/ask-routes.ts'
-import type { Page } from '#api/outside-routes.ts'
+import type { Page } from '#api/pages.ts'
 import { type Address, parseAddress } from '#base/address.ts'
 import { refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'

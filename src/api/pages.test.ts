@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, test } from 'node:test'
+import { staticPage, VersionedText } from '#api/pages.ts'
 import { type Harness, startHarness } from '#test/http/api-harness.ts'
-import { staticPage } from './static-page.ts'
+import { testCall } from '#test/test-call.ts'
 
 describe('a static page', () => {
   const text = 'grave '.repeat(1_000)
@@ -57,4 +58,21 @@ describe('a static page', () => {
     assert.equal(head.status, 200)
     assert.equal(await head.text(), '')
   })
+})
+
+test('a 304 names no type of a body that it does not carry', async () => {
+  const versioned = new VersionedText()
+  const source = { of: {}, name: 'page', text: () => 'a page' }
+  const ask = (headers: Record<string, string>) =>
+    versioned.answer(testCall({ headers }), source, [
+      'Content-Type',
+      'text/html',
+      'Cache-Control',
+      'private, max-age=60',
+    ])
+  const first = await ask({})
+  assert.ok(first.headers.includes('Content-Type'))
+  const again = await ask({ 'if-none-match': first.headers[1] ?? '' })
+  assert.equal(again.status, 304)
+  assert.deepEqual(again.headers.slice(2), ['Cache-Control', 'private, max-age=60'])
 })
