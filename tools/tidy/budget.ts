@@ -9,21 +9,21 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4188,
-  api: 3312,
+  accounts: 4000,
+  api: 3237,
   base: 753,
   chain: 3192,
   data: 5399,
   db: 1768,
   ecosystem: 2967,
-  entry: 756,
+  entry: 721,
   feed: 1674,
   index: 4932,
   main: 1433,
   ops: 4134,
   payments: 4965,
   site: 2065,
-  tests: 41502,
+  tests: 41427,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
