@@ -3,13 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '#base/free-port.ts'
 import { startAnvil } from '#devnet/anvil.ts'
-import { openRpc, type Rpc } from '#devnet/rpc.ts'
+import { openRpc } from '#devnet/rpc.ts'
 
 export interface PlainChain {
   readonly url: string
-  readonly rpc: Rpc
-  /** The next block is this much later. */
-  wait(seconds: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -22,10 +19,6 @@ export async function startPlainChain(genesisUnix: number): Promise<PlainChain> 
   await rpc.send({ method: 'evm_setAutomine', params: [true] })
   return {
     url: anvil.url,
-    rpc,
-    async wait(seconds) {
-      await rpc.send({ method: 'evm_increaseTime', params: [seconds] })
-    },
     async stop() {
       rpc.close()
       await anvil.stop()

@@ -13,7 +13,7 @@ const programs = [
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
   '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
   '--test test/two-forks.test.ts',
-  '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts test/setup/other-nodes.test.ts',
+  '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts',
   '--test tools/dev-restarts.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/feed/stream-property.test.ts',

@@ -2,7 +2,6 @@ import { findChromium } from '#test/chromium.ts'
 import { MissingProgram } from '#test/debian-program.ts'
 import { findDeployPrograms } from '#test/deploy/programs.ts'
 import { findSystemdAnalyze } from '#test/deploy/systemd-analyze.ts'
-import { installNodes } from '#test/node-programs.ts'
 import { findPostgres } from '#test/postgres.ts'
 import { findStrace } from '#test/strace.ts'
 
@@ -17,7 +16,6 @@ export const postgresModule = 'test/postgres.ts'
 
 const needs: readonly Need[] = [
   { module: 'devnet/anvil.ts', find: () => undefined },
-  { module: 'test/node-programs.ts', find: installNodes },
   { module: postgresModule, find: findPostgres },
   { module: 'test/chromium.ts', find: () => findChromium(process.env) },
   { module: 'test/strace.ts', find: () => findStrace() },

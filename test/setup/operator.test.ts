@@ -9,10 +9,8 @@ import { sleep } from '#base/async.ts'
 import { freePort } from '#base/free-port.ts'
 import { burnAndDig, type DeployedEcosystem, deployEcosystem } from '../deployed-ecosystem.ts'
 import { countTransfers, countWords } from '../independent-count.ts'
-import { isLongVersion } from '../long-version.ts'
 import { nodeEnvironment } from '../node-environment.ts'
-import { type RunningNode, startNode } from '../node-programs.ts'
-import { deployPlainToken } from '../plain-token.ts'
+import { type PlainChain, startPlainChain } from '../plain-chain.ts'
 import { runCommand, startCommand } from '../run-command.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../src/ops/cli/sexton.mjs')
@@ -21,9 +19,8 @@ const ZERO = '0x0000000000000000000000000000000000000000'
 const DEAD = '0x000000000000000000000000000000000000dead'
 const DIG_EVENT = 'event GraveDug(address indexed digger, uint256 indexed graveId, uint256 amount)'
 
-/** Hardhat's node: no receipts of whole blocks, and every block is final at once. */
-describe('an operator of a token on Hardhat’s node', () => {
-  let node: RunningNode
+describe('an operator of a token on a chain that no table knows', () => {
+  let node: PlainChain
   let deployed: DeployedEcosystem
   let folder: string
   let file: string
@@ -32,7 +29,7 @@ describe('an operator of a token on Hardhat’s node', () => {
     file = join(folder, 'sexton.config.ts')
     // As "npm install" leaves it: without a type.
     await writeFile(join(folder, 'package.json'), '{}')
-    node = await startNode('hardhat')
+    node = await startPlainChain(Math.floor(Date.now() / 1_000))
     deployed = await deployEcosystem(node.url)
   })
   after(async () => {
@@ -135,34 +132,6 @@ describe('an operator of a token on Hardhat’s node', () => {
       await service.stop()
     }
   })
-})
-
-/** Ganache: no times in logs, no receipts of whole blocks, an older fork, other error texts. */
-test('a token on Ganache is found, indexed and counted', {
-  skip: !isLongVersion && 'only in npm run test:long',
-}, async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sexton-operator-'))
-  const node = await startNode('ganache')
-  context.after(async () => {
-    await node.stop()
-    await rm(folder, { recursive: true, force: true })
-  })
-  const { token, rpc } = await deployPlainToken(node.url)
-  const found = await sexton(folder, 'init', token, '--rpc', node.url, '--yes')
-  assert.equal(found.code, 0, found.output)
-  const check = await sexton(folder, 'check')
-  assert.equal(check.code, 0, check.output)
-  const service = await startService(folder)
-  try {
-    const { data } = await untilAt(service.url, await headOf(rpc))
-    const burnt = await countTransfers(rpc, { token, to: [ZERO, DEAD] })
-    assert.equal(data.totalBurnedRaw, burnt.amount.toString())
-    const { holders } = await countTransfers(rpc, { token })
-    holders.delete(DEAD)
-    assert.equal(data.holderCount, holders.size)
-  } finally {
-    await service.stop()
-  }
 })
 
 function mappingsOf({ distributor, graveyard }: DeployedEcosystem): string {
