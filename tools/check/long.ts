@@ -14,7 +14,7 @@ const programs = [
   '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
   '--test test/two-forks.test.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts',
-  '--test tools/dev-restarts.ts',
+  '--test tools/dev-restarts.ts contracts/compile.test.ts',
   '--test test/false-payments.test.ts test/unproven-payments.test.ts',
   '--test test/feed/stream-property.test.ts',
   '--test test/webhooks/deaths.test.ts',

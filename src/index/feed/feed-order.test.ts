@@ -9,7 +9,6 @@ import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { type CommitDeps, type CommitFacts, transact } from '../commit.ts'
 import type { EventFact } from '../events/sums.ts'
 import { type FeedCursor, type FeedItem, readEnd, readPage } from './read-feed.ts'
-import { Changes } from './write-feed.ts'
 
 const COMMITS = 40
 
@@ -109,14 +108,6 @@ each(
     assert.equal(await pageAfter(store.engine, { ...end, epoch: '0'.repeat(12) }), 'lost')
   },
 )
-
-test('a commit of too many changes is not collected', () => {
-  const changes = new Changes()
-  const facts = Array.from({ length: 20_000 }, (_, index) => factAt(1, index))
-  changes.add('burns', facts, [])
-  assert.ok(changes.areTooMany)
-  assert.ok(changes.added.length < 11_000)
-})
 
 function commit(
   deps: CommitDeps,
