@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4134,
   payments: 4965,
   site: 2065,
-  tests: 41427,
+  tests: 40735,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
