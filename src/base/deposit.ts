@@ -19,14 +19,6 @@ export interface Deposit {
   readonly proven: boolean
 }
 
-export type DepositQuery =
-  | { readonly sinceBlock: number }
-  | { readonly txHashes: readonly Hash[] }
-  | {
-      readonly after: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'>
-      readonly limit: number
-    }
-
 export interface CanonicalDeposits {
   readonly head: BlockRef & {
     readonly timestamp: number

@@ -11,7 +11,7 @@ import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
-import { readDeposits } from './prepayments/deposits.ts'
+import { readDeposits, UNCREDITED } from './prepayments/deposits.ts'
 import { blockHashAt } from './prepayments/scan-deposits.ts'
 
 type Note = (line: string) => void
@@ -232,7 +232,7 @@ async function checkCanonical(
 ): Promise<LedgerDifference[]> {
   const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
   const txHashes = [...new Set(live.map((credit) => credit.txHash))]
-  const known = await readDeposits(connection, ctx.ecosystem.payment, { txHashes })
+  const known = await readDeposits(connection, ctx.ecosystem.payment, txHashes)
   const stands = async (credit: Credit) =>
     (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
   const credited = new Set((await listLiveCredits(connection, txHashes)).map(logName))
@@ -343,45 +343,14 @@ async function isProven(ctx: Context, row: Row): Promise<boolean> {
   return refusal === undefined
 }
 
-const PAGE_DEPOSITS = 500
-
-const BEFORE_ALL: Pick<Deposit, 'blockNumber' | 'txHash' | 'positionInTx'> = {
-  blockNumber: -1,
-  txHash: '0x',
-  positionInTx: -1,
-}
-
-async function* depositPages(
+/** Sums the deposits of the payment chain that no credit holds. */
+export async function readSuspense(
   { ecosystem }: Context,
   connection: Connection,
-): AsyncIterable<readonly Deposit[]> {
-  let after = BEFORE_ALL
-  for (;;) {
-    const known = await readDeposits(connection, ecosystem.payment, { after, limit: PAGE_DEPOSITS })
-    const page = known?.deposits ?? []
-    const last = page.at(-1)
-    if (last === undefined) return
-    yield page
-    after = last
-  }
-}
-
-export async function readSuspense(
-  ctx: Context,
-  connection: Connection,
 ): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
-  let [deposits, microUsd] = [0, 0n]
-  for await (const page of depositPages(ctx, connection)) {
-    const live = await listLiveCredits(
-      connection,
-      page.map(({ txHash }) => txHash),
-    )
-    const credited = new Set(live.map(logName))
-    for (const deposit of page) {
-      if (credited.has(logName(deposit))) continue
-      deposits += 1
-      microUsd += deposit.amount
-    }
-  }
-  return { deposits, microUsd }
+  const found = await connection.run(sql`
+    select amount from deposits
+    where chain_id = ${ecosystem.payment?.chain.id ?? null} and ${UNCREDITED}`)
+  const microUsd = found.reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n)
+  return { deposits: found.length, microUsd }
 }

@@ -6,8 +6,7 @@ import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
-
-export type Reads = Pick<Connection, 'run'>
+import { type Reads, UNCREDITED } from './deposits.ts'
 
 /** Level of proof for a claim, weakest first. */
 const TRUSTS = ['none', 'payer', 'owner'] as const
@@ -153,56 +152,49 @@ async function insertProof(
   return stored.length === 1
 }
 
-export async function readProvenPayers(
-  reads: Reads,
-  claimIds: readonly string[],
-): Promise<Map<string, Set<Address>>> {
-  const proven = new Map<string, Set<Address>>()
-  if (claimIds.length === 0) return proven
+/** Returns the senders who signed for a claim. */
+export async function readProvenPayers(reads: Reads, claimId: string): Promise<Set<Address>> {
   const found = await reads.run(sql`
-    select claim_id, payer_address from claim_proofs where claim_id in (${join(claimIds)})`)
-  for (const row of found) {
-    const id = column.text(row, 'claim_id')
-    const payers = proven.get(id) ?? new Set()
-    proven.set(id, payers.add(column.hex(row, 'payer_address')))
-  }
-  return proven
+    select payer_address from claim_proofs where claim_id = ${claimId}`)
+  return new Set(found.map((row) => column.hex(row, 'payer_address')))
 }
 
-export async function listClaims(reads: Reads, txHashes: readonly Hash[]): Promise<Claim[]> {
-  if (txHashes.length === 0) return []
-  const found = await reads.run(sql`
-    select ${claims.columns} from claims where tx_hash in (${join(txHashes)}) order by created_unix, id`)
-  return found.map(claims.read)
-}
-
-/** Lists claims in the order in which they were opened. */
-export async function uncreditedClaims(
+/**
+ * Lists claims that a proven and deep deposit without a credit pays for, in the order in which they get it: credited
+ * before a reorg, posted with an owner's key, signed by the sender, the oldest.
+ */
+export async function creditableClaims(
   reads: Reads,
-  { after, limit }: { readonly after: ClaimPlace; readonly limit: number },
+  input: {
+    readonly chainId: number
+    readonly deepNumber: number
+    /** Claims that hold money may have got another payer since. */
+    readonly sinceUnix: number
+    readonly limit: number
+  },
 ): Promise<Claim[]> {
+  const isSigned = sql`exists (
+    select 1 from claim_proofs
+    where claim_id = claims.id and claim_proofs.payer_address = deposits.sender)`
+  const ofClaim = sql`deposits.chain_id = ${input.chainId} and deposits.tx_hash = claims.tx_hash`
   const found = await reads.run(sql`
     select ${claims.columns} from claims
-    where was_credited = 0 and (opened_unix, id) > (${after.openedUnix}, ${after.id})
-    order by opened_unix, id limit ${limit}`)
+    where id in (
+        select id from claims where was_credited = 0
+        union all select id from claims where opened_unix > ${input.sinceUnix}
+        union all select claim_id from credits where reversed_unix is not null and restored = 0)
+      -- Adding 0 keeps SQLite from reading every deposit up to that block.
+      and exists (
+        select 1 from deposits
+        where ${ofClaim} and proven = 1 and block_number + 0 <= ${input.deepNumber}
+          and (${isSigned} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
+    order by was_credited desc,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0
+        when exists (select 1 from deposits where ${ofClaim} and ${isSigned}) then 1 else 2 end,
+      created_unix, id
+    limit ${input.limit}`)
   return found.map(claims.read)
 }
-
-/** Lists claims whose credit a reorg reversed and that are not credited again, newest first. */
-export async function reversedClaims(
-  reads: Reads,
-  { limit }: { readonly limit: number },
-): Promise<Claim[]> {
-  const found = await reads.run(sql`
-    select ${claims.columns} from claims where id in (
-      select claim_id from credits where reversed_unix is not null and restored = 0)
-    order by opened_unix desc, id desc limit ${limit}`)
-  return found.map(claims.read)
-}
-
-export type ClaimPlace = Pick<Claim, 'openedUnix' | 'id'>
-
-export const FIRST_PLACE: ClaimPlace = { openedUnix: -1, id: '' }
 
 /** The text and signature by which a payer agreed to pay for the key. */
 export interface Proof {

@@ -15,7 +15,7 @@ import type { Deposit } from '#base/deposit.ts'
 import { lesser, type MicroUsd } from '#base/money.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
-import type { Reads } from './claim.ts'
+import type { Reads } from './deposits.ts'
 
 const credits = defineCodec({
   id: column.text,

@@ -1,22 +1,14 @@
 import { type Address, type Hash, ZERO_ADDRESS } from '#base/address.ts'
 import type { BlockRef, Log } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
-import type { CanonicalDeposits, Deposit, DepositQuery } from '#base/deposit.ts'
+import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import type { Connection, Tables } from '#db/engine.ts'
-import {
-  column,
-  join,
-  ROWS_PER_STATEMENT,
-  type Row,
-  rows,
-  type Sql,
-  sql,
-  toStored,
-} from '#db/sql.ts'
+import { column, join, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import type { Reads } from './claim.ts'
+
+export type Reads = Pick<Connection, 'run'>
 
 /** Part of the accounts, because deposits must be found whatever becomes of the register. */
 export const depositsTables: Tables = `
@@ -177,11 +169,11 @@ export function isComplete({ finalizedNumber, rereadNumber }: DepositScan): bool
   return finalizedNumber - rereadNumber < REREAD_BLOCKS
 }
 
-/** Call inside a snapshot only. Returns undefined without payments, or before the first scan. */
+/** Reads the deposits of transactions. Call inside a snapshot only. Returns undefined without payments, or before the first scan. */
 export async function readDeposits(
   reads: Reads,
   payment: Payment | null,
-  selection: DepositQuery,
+  txHashes: readonly Hash[],
 ): Promise<CanonicalDeposits | undefined> {
   const scan = payment === null ? undefined : await readScan(reads, payment)
   if (payment === null || scan === undefined) return undefined
@@ -189,42 +181,25 @@ export async function readDeposits(
     head: scan,
     completeFromBlock: payment.chain.startBlock,
     isComplete: isComplete(scan),
-    deposits: await selectDeposits(reads, payment.chain.id, selection),
+    deposits: await selectDeposits(reads, payment.chain.id, txHashes),
   }
 }
 
 async function selectDeposits(
   reads: Reads,
   chainId: number,
-  selection: DepositQuery,
+  txHashes: readonly Hash[],
 ): Promise<readonly Deposit[]> {
-  if ('sinceBlock' in selection)
-    // Reads only claimed deposits, because anyone can send dust.
-    return runSelection(
-      reads,
-      chainId,
-      sql`block_number >= ${selection.sinceBlock}
-        and exists (select 1 from claims where claims.tx_hash = deposits.tx_hash)`,
-    )
-  if ('after' in selection) {
-    const { blockNumber, txHash, positionInTx } = selection.after
-    const behind = sql`(block_number, tx_hash, position_in_tx)
-      > (${blockNumber}, ${txHash}, ${positionInTx})`
-    return runSelection(reads, chainId, behind, sql`limit ${selection.limit}`)
-  }
   const deposits: Deposit[] = []
-  for (const part of chunks(selection.txHashes, ROWS_PER_STATEMENT))
-    deposits.push(...(await runSelection(reads, chainId, sql`tx_hash in (${join(part)})`)))
+  for (const part of chunks(txHashes, ROWS_PER_STATEMENT)) {
+    const found = await reads.run(sql`
+      select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index,
+        position_in_tx, sender, recipient, amount, proven
+      from deposits where chain_id = ${chainId} and tx_hash in (${join(part)})
+      order by block_number, tx_hash, position_in_tx`)
+    deposits.push(...found.map(toDeposit))
+  }
   return deposits
-}
-
-async function runSelection(reads: Reads, chainId: number, condition: Sql, limit: Sql = sql``) {
-  const found = await reads.run(sql`
-    select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index, position_in_tx,
-      sender, recipient, amount, proven
-    from deposits where chain_id = ${chainId} and ${condition}
-    order by block_number, tx_hash, position_in_tx ${limit}`)
-  return found.map(toDeposit)
 }
 
 function toDeposit(row: Row): Deposit {
@@ -243,14 +218,6 @@ function toDeposit(row: Row): Deposit {
   }
 }
 
-/** Returns a block's stored deposits, proven or not. */
-export function depositsInBlock(
-  reads: Reads,
-  { chainId, hash }: { readonly chainId: number; readonly hash: Hash },
-): Promise<readonly Deposit[]> {
-  return runSelection(reads, chainId, sql`block_hash = ${hash}`)
-}
-
 /** Returns the number of deposits with a failed proof and the newest reason; undefined if none. */
 export async function readUnproven(
   reads: Reads,
@@ -265,3 +232,10 @@ export async function readUnproven(
   const count = found.reduce((sum, row) => sum + column.integer(row, 'waiting'), 0)
   return { count, reason: column.text(first, 'unproven_because') }
 }
+
+/** A deposit without a live credit, by log or by position, which an edit of `payTo` can shift. */
+export const UNCREDITED = sql`not exists (
+  select 1 from credits
+  where credits.chain_id = deposits.chain_id and credits.tx_hash = deposits.tx_hash
+    and credits.reversed_unix is null and (credits.position_in_tx = deposits.position_in_tx
+      or (credits.block_hash = deposits.block_hash and credits.log_index = deposits.log_index)))`

@@ -61,7 +61,7 @@ export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
 }
 
 /** Whether a credit belongs to this deposit: by log, else by position, which an edit of `payTo` can shift. */
-export function isCreditFor(credit: Credit, deposit: Deposit): boolean {
+function isCreditFor(credit: Credit, deposit: Deposit): boolean {
   const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
   return isSameLog || credit.positionInTx === deposit.positionInTx
 }
@@ -101,9 +101,9 @@ interface Facts {
 
 export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
   const stored = await ctx.accounts.snapshot(async (reads) => ({
-    known: await readDeposits(reads, ctx.ecosystem.payment, { txHashes: [claim.txHash] }),
+    known: await readDeposits(reads, ctx.ecosystem.payment, [claim.txHash]),
     credits: await listCredits(reads, [claim.txHash]),
-    provenPayers: (await readProvenPayers(reads, [claim.id])).get(claim.id) ?? new Set<Address>(),
+    provenPayers: await readProvenPayers(reads, claim.id),
   }))
   const nowUnix = unixNow(ctx.clock)
   const { confirmations: requiredConfirmations } = requirePayment(ctx)

@@ -79,7 +79,7 @@ async function waitsForProof(
   { txHash, payerAddress }: Posted,
 ): Promise<boolean | Refusal> {
   const known = await ctx.accounts.snapshot((reads) =>
-    readDeposits(reads, requirePayment(ctx), { txHashes: [txHash] }),
+    readDeposits(reads, requirePayment(ctx), [txHash]),
   )
   if (known === undefined)
     return refuse('data_not_ready', 'cannot read deposits; retry', { retryAfterSeconds: 10 })

@@ -308,7 +308,7 @@ async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefin
   if ('id' in name) return findClaimById(reads, name.id)
   const { txHash } = name
   const known = await ctx.accounts.snapshot((reads) =>
-    readDeposits(reads, requirePayment(ctx), { txHashes: [txHash] }),
+    readDeposits(reads, requirePayment(ctx), [txHash]),
   )
   const senders = [...new Set(known?.deposits.map(({ from }) => from))]
   return findClaimByTx(reads, { txHash, senders, nowUnix: unixNow(ctx.clock) })

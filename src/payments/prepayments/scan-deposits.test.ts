@@ -243,7 +243,7 @@ onEach(
     await edited.follow(both)
     assert.deepEqual(await edited.deposits(), ['6 3 1'])
     const { payment } = edited.ctx.ecosystem
-    const known = await engine.snapshot((reads) => readDeposits(reads, payment, { sinceBlock: 0 }))
+    const known = await engine.snapshot((reads) => readDeposits(reads, payment, []))
     assert.equal(known?.head.number, both.head.number)
   },
 )

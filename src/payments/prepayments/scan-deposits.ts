@@ -2,7 +2,6 @@ import type { Hash } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
-import type { Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
 import type { ChainSource, HistoryPart } from '#chain/chain-source.ts'
 import { matches, readTip } from '#chain/follow.ts'
@@ -11,11 +10,9 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
-import { logName } from './credit.ts'
 import {
   type DepositScan,
   depositFilter,
-  depositsInBlock,
   REREAD_BLOCKS,
   readScan,
   storeDeposits,
@@ -238,24 +235,11 @@ async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
     true,
   )
   await ctx.accounts.write(async (tx) => {
-    const stored = await depositsInBlock(tx, { chainId: chain.id, hash: block.hash })
-    if (nameDeposits(stored) !== nameDeposits(deposits))
-      ctx.logger.error(
-        { chain: chain.name, blockNumber: block.number },
-        'a node reported wrong deposits for this block; they were replaced by the proven ones',
-      )
     await tx.run(sql`
       delete from deposits where chain_id = ${chain.id}
         and (block_number = ${block.number} or block_hash = ${block.hash})`)
     await storeDeposits(tx, deposits)
   })
-}
-
-function nameDeposits(deposits: readonly Deposit[]): string {
-  return deposits
-    .map((each) => [logName(each), each.from, each.to, each.amount])
-    .sort()
-    .join()
 }
 
 /**

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import type { Address } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
@@ -11,16 +10,13 @@ import { LeadLostError } from '#index/leader.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { reopenPayment } from '#payments/x402/payment.ts'
 import {
+  CLAIM_TTL_SECONDS,
   type Claim,
-  type ClaimPlace,
-  FIRST_PLACE,
-  listClaims,
+  creditableClaims,
   lockClaimById,
   markCredited,
   readProvenPayers,
   reopenClaim,
-  reversedClaims,
-  uncreditedClaims,
 } from './claim.ts'
 import {
   type Credit,
@@ -31,8 +27,8 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import { readDeposits, readScan } from './deposits.ts'
-import { isCreditFor, judgeClaim } from './judge-claim.ts'
+import { readDeposits } from './deposits.ts'
+import { judgeClaim } from './judge-claim.ts'
 import { blockHashAt } from './scan-deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
@@ -52,47 +48,33 @@ const CLAIMS_PER_PASS_MAX = 500
 /** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
-const getMemory = oncePerContext(() => ({
-  /** Position in the old claims. They are checked in turns, because a deposit may be found late. */
-  place: FIRST_PLACE as ClaimPlace,
-  /** When each credit without a log was last checked, by its id. */
-  lookedAtMs: new Map<string, number>(),
-}))
+/** When each credit without a log was last checked, by its id. */
+const getLookedAtMs = oncePerContext(() => new Map<string, number>())
 
 /** Reverses credits whose block left the chain, and credits deposits that have none. */
 export async function verifyPayments(ctx: Context): Promise<Settled> {
   const pass: Pass = { ctx, failures: [] }
-  const claims = await nextClaims(ctx)
-  const credits = await unsettledCredits({ run: ctx.accounts.read }, requirePayment(ctx).chain.id)
   const payment = requirePayment(ctx)
-  const head = await readScan({ run: ctx.accounts.read }, payment)
-  if (head === undefined) return { credited: 0, reversed: 0 }
-  const sinceBlock = Math.max(0, head.number - WATCH_BLOCKS)
-  const txHashes = [...new Set([...claims, ...credits].map(({ txHash }) => txHash))]
-  const { recent, named } = await ctx.accounts.snapshot(async (reads) => ({
-    recent: await readDeposits(reads, payment, { sinceBlock }),
-    named: await readDeposits(reads, payment, { txHashes }),
-  }))
-  if (recent === undefined || named === undefined) return { credited: 0, reversed: 0 }
-  const deposits = new Map(
-    [...recent.deposits, ...named.deposits].map((each) => [logName(each), each]),
-  )
-  const known = { ...recent, deposits: [...deposits.values()] }
+  const credits = await unsettledCredits({ run: ctx.accounts.read }, payment.chain.id)
+  const txHashes = [...new Set(credits.map(({ txHash }) => txHash))]
+  const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, txHashes))
+  if (known === undefined) return { credited: 0, reversed: 0 }
   const reversed = await reverseLost(pass, credits, known)
-  const credited = await creditClaimed(pass, known)
+  const claims = await creditableClaims(
+    { run: ctx.accounts.read },
+    {
+      chainId: payment.chain.id,
+      deepNumber: known.head.number - payment.confirmations,
+      sinceUnix: unixNow(ctx.clock) - CLAIM_TTL_SECONDS,
+      limit: CLAIMS_PER_PASS_MAX,
+    },
+  )
+  let credited = 0
+  for (const claim of claims)
+    if ((await attempt(pass, () => creditClaim(ctx, claim))) === true) credited += 1
   if (pass.failures.length > 0)
     throw new AggregateError(pass.failures, 'some prepayments could not be settled')
   return { credited, reversed }
-}
-
-/** Returns claims whose credit a reorg reversed, and, in turns, claims never credited. */
-async function nextClaims(ctx: Context): Promise<readonly Claim[]> {
-  const reads = { run: ctx.accounts.read }
-  const limit = CLAIMS_PER_PASS_MAX
-  const memory = getMemory(ctx)
-  const others = await uncreditedClaims(reads, { after: memory.place, limit })
-  memory.place = others.length < limit ? FIRST_PLACE : (others.at(-1) ?? FIRST_PLACE)
-  return [...(await reversedClaims(reads, { limit })), ...others]
 }
 
 /** Records a failure and goes on, unless the lead was lost. */
@@ -143,7 +125,7 @@ async function judgeMissing(
   ctx: Context,
   missing: readonly Credit[],
 ): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
-  const { lookedAtMs } = getMemory(ctx)
+  const lookedAtMs = getLookedAtMs(ctx)
   const nowMs = ctx.clock()
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   const due = missing
@@ -173,74 +155,22 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   })
 }
 
-/** Judges all claims of a transaction together. */
-async function creditClaimed(pass: Pass, known: CanonicalDeposits): Promise<number> {
-  const reads = { run: pass.ctx.accounts.read }
-  const depositsOf = Map.groupBy(known.deposits, (deposit) => deposit.txHash)
-  let credited = 0
-  for (const txHashes of chunks([...depositsOf.keys()], CLAIMS_PER_PASS_MAX)) {
-    const live = await listLiveCredits(reads, txHashes)
-    const open = txHashes.filter((each) => isUncredited(depositsOf.get(each) ?? [], live))
-    const claims = await listClaims(reads, open)
-    const proven = await readProvenPayers(
-      reads,
-      claims.map(({ id }) => id),
-    )
-    const cases = claims.map((claim) => ({
-      claim,
-      deposits: depositsOf.get(claim.txHash) ?? [],
-      provenPayers: proven.get(claim.id) ?? new Set<Address>(),
-      headNumber: known.head.number,
-    }))
-    for (const each of cases.toSorted(inOrder))
-      if ((await attempt(pass, () => judgeOne(pass.ctx, each))) === true) credited += 1
-  }
-  return credited
-}
-
-function isUncredited(deposits: readonly Deposit[], live: readonly Credit[]): boolean {
-  return deposits.some(
-    (deposit) =>
-      !live.some((credit) => credit.txHash === deposit.txHash && isCreditFor(credit, deposit)),
-  )
-}
-
-interface Case {
-  readonly claim: Claim
-  readonly deposits: readonly Deposit[]
-  readonly provenPayers: ReadonlySet<Address>
-  readonly headNumber: number
-}
-
-/** Orders by: credited before a reorg, then the owner's, a signed payer's, the oldest. */
-function inOrder(a: Case, b: Case): number {
-  return (
-    rankCase(a) - rankCase(b) ||
-    a.claim.createdUnix - b.claim.createdUnix ||
-    (a.claim.id < b.claim.id ? -1 : 1)
-  )
-}
-
-function rankCase({ claim, deposits, provenPayers }: Case): number {
-  if (claim.wasCredited) return 0
-  if (claim.trust === 'owner') return 1
-  return deposits.some((deposit) => provenPayers.has(deposit.from)) ? 2 : 3
-}
-
-async function judgeOne(ctx: Context, { claim, ...found }: Case): Promise<boolean> {
-  const evidence = { ...found, requiredConfirmations: requirePayment(ctx).confirmations }
-  // A claim that still waits for blocks needs no transaction.
-  if (judgeClaim(claim, { ...evidence, credits: [] }).kind !== 'credit') return false
-  const [first] = found.deposits
-  if (first === undefined || (await blockHashAt(ctx, first.blockNumber)) !== first.blockHash)
-    return false
+/** Judges the claim again in its transaction, because another claim or payer may have been first. */
+async function creditClaim(ctx: Context, claim: Claim): Promise<boolean> {
+  const payment = requirePayment(ctx)
+  const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, [claim.txHash]))
+  const [first] = known?.deposits ?? []
+  if (known === undefined || first === undefined) return false
+  if ((await blockHashAt(ctx, first.blockNumber)) !== first.blockHash) return false
   return ctx.accounts.write(async (tx) => {
-    // Reads the claim again, because payers may have been added before the lock.
     const locked = (await lockClaimById(tx, claim.id)) ?? claim
-    const proven = await readProvenPayers(tx, [claim.id])
-    const provenPayers = proven.get(claim.id) ?? new Set()
-    const credits = await listLiveCredits(tx, [claim.txHash])
-    const verdict = judgeClaim(locked, { ...evidence, provenPayers, credits })
+    const verdict = judgeClaim(locked, {
+      deposits: known.deposits,
+      provenPayers: await readProvenPayers(tx, claim.id),
+      credits: await listLiveCredits(tx, [claim.txHash]),
+      headNumber: known.head.number,
+      requiredConfirmations: payment.confirmations,
+    })
     if (verdict.kind !== 'credit') return false
     return credit(tx, { claim: locked, deposits: verdict.deposits, nowUnix: unixNow(ctx.clock) })
   })

@@ -2,7 +2,7 @@ import type { Address, Hash } from '#base/address.ts'
 import type { Connection, Tables } from '#db/engine.ts'
 import { type Guard, guardsSql } from '#db/guard.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
-import type { Reads } from '#payments/prepayments/claim.ts'
+import type { Reads } from '#payments/prepayments/deposits.ts'
 import type { Signed } from './payload.ts'
 
 /** `open`: only the chain knows the outcome. `credited`: a deposit is on a balance. `failed`: none is, and none can come. */

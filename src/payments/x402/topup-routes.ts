@@ -10,7 +10,7 @@ import { named } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
-import type { Reads } from '#payments/prepayments/claim.ts'
+import type { Reads } from '#payments/prepayments/deposits.ts'
 import {
   type Answer,
   answer,
