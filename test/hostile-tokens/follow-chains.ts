@@ -1,9 +1,10 @@
+import { openRpcSource } from '#chain/rpc-source.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#index/chain-index.ts'
 import type { CommitDeps } from '#index/commit.ts'
 import { StallNote } from '#index/status.ts'
-import { openSource } from '#test/indexed-ecosystem.ts'
+import { movableTiming } from '#test/scripted-node.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 
 /** An index of a world that a test drives step by step, and that notes stalls as a process does. */
@@ -37,7 +38,13 @@ export async function followChains(
 const FAILURES_MAX = 40
 
 function followChain(deps: CommitDeps, chain: Chain) {
-  const index = new ChainIndex({ ...deps, source: openSource(chain) }, chain)
+  const index = new ChainIndex(
+    {
+      ...deps,
+      source: openRpcSource({ chainId: chain.id, urls: chain.rpcUrls, timing: movableTiming() }),
+    },
+    chain,
+  )
   const note = new StallNote(deps, chain.id)
   const failures: Error[] = []
   let inARow = 0
