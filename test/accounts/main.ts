@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { startPostgres } from '#test/postgres.ts'
 import { type EngineName, engineOption, readNumber } from '#test/program-options.ts'
-import { runTruth, type TruthProgress } from './truth/run-truth.ts'
+import { runTruth } from './truth/run-truth.ts'
 
 interface Options {
   readonly calls: number
@@ -57,10 +57,6 @@ try {
   await postgres?.stop()
 }
 
-function show({ calls, seconds, ownMegabytes, apiMegabytes }: TruthProgress): void {
-  const line =
-    `${calls} of ${values.calls} calls in ${seconds.toFixed(0)} s, ` +
-    `${ownMegabytes.toFixed(0)} MB here, ${apiMegabytes.toFixed(0)} MB there`
-  if (process.stdout.isTTY) process.stdout.write(`\r${line}`)
-  else if (Math.round(seconds) % 10 === 0) process.stdout.write(`${line}\n`)
+function show(calls: number): void {
+  if (process.stdout.isTTY) process.stdout.write(`\r${calls} of ${values.calls} calls`)
 }

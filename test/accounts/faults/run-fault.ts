@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chanceOf } from '#test/chance.ts'
 import { compareAccounts } from '../truth/compare-accounts.ts'
 import { runLoad } from '../truth/hostile-load.ts'
-import { openJournal, readJournal } from '../truth/journal.ts'
 import { openRawLine } from '../truth/raw-line.ts'
-import type { Recorder } from '../truth/record-call.ts'
+import { makeRecorder } from '../truth/run-truth.ts'
 import { Truth } from '../truth/truth.ts'
 import { Violations } from '../truth/violations.ts'
 import { WhoCalls } from '../truth/who-calls.ts'
@@ -51,19 +49,10 @@ export async function runFault(input: FaultInput): Promise<FaultResult> {
   const owner = await makeOwner(world.devnet.chains.base.client)
   await world.mine(4)
   who.addKey(owner, await mintSoon(owner, api.url))
-  const file = join(world.folder, `journal-${fault.name.replaceAll(' ', '-')}`)
-  const journal = openJournal(file)
   const stop = new AbortController()
-  let calls = 0
-  const recorder: Recorder = {
-    journal,
-    clock: Date.now,
-    nextCall() {
-      calls += 1
-      return calls
-    },
-  }
-  const loading = runLoad(recorder, {
+  const violations = new Violations()
+  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD, { mayBeUnavailable: true })
+  const loading = runLoad(makeRecorder(truth), {
     urls: [api.url],
     who,
     calls: Number.POSITIVE_INFINITY,
@@ -77,8 +66,8 @@ export async function runFault(input: FaultInput): Promise<FaultResult> {
   const recoveredMs = await breaking
   stop.abort()
   await loading
-  journal.close()
-  return { ...(await judge(world, { who, file })), recoveredMs }
+  await compare(world, { who, truth, violations })
+  return { violations: violations.lines(), answers: truth.answers, recoveredMs }
 }
 
 async function breakAndMend({ api, fault, pids, lastsMs }: FaultInput): Promise<number> {
@@ -108,13 +97,14 @@ async function isServed(url: string): Promise<boolean> {
   return answer?.status === 200
 }
 
-async function judge(
+async function compare(
   world: AccountsWorld,
-  { who, file }: { readonly who: WhoCalls; readonly file: string },
-): Promise<Omit<FaultResult, 'recoveredMs'>> {
-  const violations = new Violations()
-  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD, { mayBeUnavailable: true })
-  for await (const entry of readJournal(file)) truth.follow(entry)
+  {
+    who,
+    truth,
+    violations,
+  }: { readonly who: WhoCalls; readonly truth: Truth; readonly violations: Violations },
+): Promise<void> {
   const accounts = await world.openAccounts()
   await compareAccounts({
     roster: who.roster,
@@ -126,5 +116,4 @@ async function judge(
     strangers: ['198.51.100.1'],
   })
   await accounts.close()
-  return { violations: violations.lines(), answers: truth.answers }
 }

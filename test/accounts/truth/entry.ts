@@ -1,21 +1,16 @@
 /** What a call asks for; the rules of its answer follow from it. */
-export const callKinds = [
+export type CallKind =
   /** A data endpoint: counted when it is answered 200. */
-  'data',
+  | 'data'
   /** A data endpoint with an entity tag: 304 costs nothing. */
-  'conditional',
-  'usage',
-  'bad-key',
-  'bad-parameter',
-  'unknown-path',
-] as const
-
-export type CallKind = (typeof callKinds)[number]
+  | 'conditional'
+  | 'usage'
+  | 'bad-key'
+  | 'bad-parameter'
+  | 'unknown-path'
 
 /** What paid for a call, as its answer says. */
-export const sources = ['none', 'quota', 'prepaid'] as const
-
-export type Source = (typeof sources)[number]
+export type Source = 'none' | 'quota' | 'prepaid'
 
 /** One line of the record that the callers themselves keep; times are their own clock's. */
 export type Entry =

@@ -60,7 +60,7 @@ type HeldKey = WhoCalls['keys'][number]
 
 /** Pays for a key and waits until the money is there. */
 export async function deposit(
-  { journal, clock }: Recorder,
+  { note }: Recorder,
   { urls, base, mine, chance, paymentMost }: Omit<OwnerLifeInput, 'who' | 'owners'>,
   { caller, owner, key }: HeldKey,
 ): Promise<void> {
@@ -73,23 +73,23 @@ export async function deposit(
     const record = await ask(`${url}/api/sessions/prepay/${id}?wait=10`, 200)
     if (record.verified) break
   }
-  journal.add({ type: 'funded', caller, microUsd: Number(microUsd), atMs: clock() })
+  note({ type: 'funded', caller, microUsd: Number(microUsd), atMs: Date.now() })
 }
 
 /** The calls with the old key go on for a while: they must not be accepted for long. */
 async function endKey(
-  { journal, clock }: Recorder,
+  { note }: Recorder,
   { urls, who, chance }: OwnerLifeInput,
   { caller, owner, key, isRotation }: HeldKey & { readonly isRotation: boolean },
 ): Promise<void> {
   const url = chance.pick(urls)
-  journal.add({ type: 'ending', caller, atMs: clock() })
+  note({ type: 'ending', caller, atMs: Date.now() })
   if (isRotation) {
     const successor = who.addKey(owner, await owner.rotate(url, key))
-    journal.add({ type: 'ended', caller, successor, atMs: clock() })
+    note({ type: 'ended', caller, successor, atMs: Date.now() })
   } else {
     await owner.revoke(url, key)
-    journal.add({ type: 'ended', caller, successor: undefined, atMs: clock() })
+    note({ type: 'ended', caller, successor: undefined, atMs: Date.now() })
     who.addKey(owner, await mintSoon(owner, url))
   }
   // Longer than a replica may take to notice, so that the record holds refusals too.

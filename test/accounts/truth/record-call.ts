@@ -1,11 +1,9 @@
-import type { CallKind, Source } from './entry.ts'
-import type { Journal } from './journal.ts'
+import type { CallKind, Entry, Source } from './entry.ts'
 import { headerOf, numberOf, type RawAnswer, type RawLine } from './raw-line.ts'
 
 /** Sends calls and writes down what was sent and what came back. */
 export interface Recorder {
-  readonly journal: Journal
-  readonly clock: () => number
+  note(entry: Entry): void
   /** Counts calls from 1. */
   nextCall(): number
 }
@@ -19,21 +17,21 @@ export interface RecordedCall {
 
 /** Makes one call; gives its answer, or undefined when the line ended before it. */
 export async function recordCall(
-  { journal, clock, nextCall }: Recorder,
+  { note, nextCall }: Recorder,
   line: RawLine,
   { caller, kind, request, isHead }: RecordedCall,
 ): Promise<RawAnswer | undefined> {
   const call = nextCall()
-  const sentMs = clock()
-  journal.add({ type: 'sent', call, caller, kind, atMs: sentMs })
+  const sentMs = Date.now()
+  note({ type: 'sent', call, caller, kind, atMs: sentMs })
   const answer = await line.ask(request, { isHead })
-  const atMs = clock()
+  const atMs = Date.now()
   if (answer === undefined) {
-    journal.add({ type: 'lost', call, caller, kind, atMs })
+    note({ type: 'lost', call, caller, kind, atMs })
     return answer
   }
   const { status, head } = answer
-  journal.add({
+  note({
     type: 'answered',
     call,
     caller,

@@ -1,18 +1,14 @@
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { mintUsdc } from '#devnet/actions.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Chance, chanceOf } from '#test/chance.ts'
 import { type AccountsWorld, startAccountsWorld } from '../world/accounts-world.ts'
 import { makeOwner, mintSoon, type Owner } from '../world/owner.ts'
-import { residentMegabytes } from '../world/resident-megabytes.ts'
 import type { RoleProcess } from '../world/role-process.ts'
 import { askUsage } from './ask-usage.ts'
 import { type Compared, compareAccounts } from './compare-accounts.ts'
 import { runLoad } from './hostile-load.ts'
-import { openJournal, readJournal } from './journal.ts'
 import { type Deeds, deposit, liveAsOwners } from './owner-life.ts'
+import type { Recorder } from './record-call.ts'
 import { Truth } from './truth.ts'
 import { Violations } from './violations.ts'
 import { WhoCalls } from './who-calls.ts'
@@ -29,15 +25,8 @@ export interface TruthInput {
   readonly audit: boolean
   /** Ends the load before all calls are made; what was called by then is compared. */
   readonly stop?: AbortSignal
-  onProgress(progress: TruthProgress): void
-}
-
-export interface TruthProgress {
-  readonly calls: number
-  readonly seconds: number
-  /** Megabytes of this process, and of the API processes together. */
-  readonly ownMegabytes: number
-  readonly apiMegabytes: number
+  /** Told every second how many calls were made. */
+  onProgress(calls: number): void
 }
 
 export interface TruthResult {
@@ -68,13 +57,12 @@ export async function runTruth(input: TruthInput): Promise<TruthResult> {
     const chance = chanceOf(input.seed)
     const who = new WhoCalls(plan.addresses)
     const owners = await settleOwners(world, { who, plan, url: apis[0].url })
-    const file = join(world.folder, 'journal')
-    const recorder = makeRecorder(file)
+    const violations = new Violations()
+    const truth = new Truth(who.roster, violations, PRICE_MICRO_USD)
+    const recorder = makeRecorder(truth)
     const started = performance.now()
     const deeds = await loadAndLive(recorder, { input, plan, world, apis, chance, who, owners })
     const seconds = (performance.now() - started) / 1_000
-    recorder.journal.close()
-    const { truth, violations } = await followJournal(file, who)
     const compared = await compare(world, { who, truth, violations, url: apis[0].url })
     if (input.audit) await audit(world, violations)
     for (const api of apis) await api.stop()
@@ -142,11 +130,10 @@ async function settleOwners(
   return owners
 }
 
-function makeRecorder(file: string) {
+export function makeRecorder(truth: Truth): Recorder & { made(): number } {
   let calls = 0
   return {
-    journal: openJournal(file),
-    clock: Date.now,
+    note: (entry) => truth.follow(entry),
     made: () => calls,
     nextCall() {
       calls += 1
@@ -172,7 +159,7 @@ async function loadAndLive(
   const stop = new AbortController()
   const [first, ...others] = apis
   const urls = [first.url, ...others.map(({ url }) => url)] as const
-  const showing = showProgress(recorder, { input, apis }, stop.signal)
+  const showing = setInterval(() => input.onProgress(recorder.made()), PROGRESS_MS)
   const life = {
     urls,
     base: world.devnet.chains.base.client,
@@ -191,8 +178,8 @@ async function loadAndLive(
     await loading
   } finally {
     stop.abort()
+    clearInterval(showing)
   }
-  await showing
   return await living
 }
 
@@ -205,32 +192,6 @@ async function gone(apis: readonly RoleProcess[]): Promise<never> {
     }),
   )
   throw new Error(`an API process ended by itself:\n${ended.words()}`)
-}
-
-async function showProgress(
-  recorder: ReturnType<typeof makeRecorder>,
-  { input, apis }: Pick<Running, 'input' | 'apis'>,
-  stop: AbortSignal,
-): Promise<void> {
-  const started = performance.now()
-  const stopped = once(stop, 'abort')
-  while (!stop.aborted) {
-    await Promise.race([sleep(PROGRESS_MS, undefined, { ref: false }), stopped])
-    const ofApis = await Promise.all(apis.map(({ pid }) => residentMegabytes(pid)))
-    input.onProgress({
-      calls: recorder.made(),
-      seconds: (performance.now() - started) / 1_000,
-      ownMegabytes: await residentMegabytes(process.pid),
-      apiMegabytes: ofApis.reduce((sum, each) => sum + each, 0),
-    })
-  }
-}
-
-async function followJournal(file: string, who: WhoCalls) {
-  const violations = new Violations()
-  const truth = new Truth(who.roster, violations, PRICE_MICRO_USD)
-  for await (const entry of readJournal(file)) truth.follow(entry)
-  return { truth, violations }
 }
 
 async function compare(
