@@ -16,11 +16,10 @@ import { storeFile } from '#main/store-file.ts'
 import { auditAll } from '#ops/audit/audit.ts'
 import { mintOpened, newPayer, payingFetch, startX402World } from '#test/x402/x402-world.ts'
 import { isLongVersion } from './long-version.ts'
-import { FULL_HISTORY_DAYS } from './start-own-devnet.ts'
 import { eventually } from './world.ts'
 
 /** An old backup of the accounts with a fresh register, or with one built from another file. */
-const world = await startX402World({ historyDays: FULL_HISTORY_DAYS })
+const world = await startX402World()
 const { config, base, devnet, api } = world
 after(async () => {
   await devnet.stop()

@@ -39,7 +39,9 @@ async function live(chain: ChainClient, input: { readonly blocks: number; readon
   }
 }
 
-describe('two nodes on different forks behind one address', () => {
+describe('two nodes on different forks behind one address', {
+  skip: !isLongVersion && 'they compete in npm run test:long',
+}, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sexton-forks-'))
   let proxy: AlternatingProxy
   let world: World
@@ -91,12 +93,11 @@ describe('two nodes on different forks behind one address', () => {
     await compete(twin.client, world.devnet.chains.base.client)
   })
 
-  if (isLongVersion)
-    test('do no damage when the branch that was left wins in the end', async () => {
-      const { client } = world.devnet.chains.base
-      await live(client, { blocks: 4, size: 3n })
-      await compete(client, twin.client)
-    })
+  test('do no damage when the branch that was left wins in the end', async () => {
+    const { client } = world.devnet.chains.base
+    await live(client, { blocks: 4, size: 3n })
+    await compete(client, twin.client)
+  })
 })
 
 /** The chain stands still meanwhile. */

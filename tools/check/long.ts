@@ -11,7 +11,7 @@ const programs = [
   'test/accounts/break-stores.ts --engine postgres',
   'test/kill-at-every-write.ts',
   '--test test/recompute/recompute.test.ts test/provider-answers.test.ts test/broken-mappings.test.ts',
-  '--test test/end-to-end.test.ts test/one-unit-left.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
+  '--test test/end-to-end.test.ts test/optional-parts.test.ts test/rebuilt-register.test.ts',
   '--test test/two-forks.test.ts',
   '--test test/client/generators.test.ts test/x402/cases.test.ts test/x402/crossing.test.ts test/x402/killed.test.ts',
   '--test tools/dev-restarts.ts contracts/compile.test.ts',
