@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4134,
   payments: 4814,
   site: 2065,
-  tests: 40735,
+  tests: 40287,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
