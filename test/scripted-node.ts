@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Address, Hash } from '#base/address.ts'
-import type { Timing } from '#chain/endpoints/rate-limiter.ts'
+import type { Timing } from '#chain/endpoints/endpoint.ts'
 import type { LogFilter } from '#chain/log-filter.ts'
 import { type LocalServer, startLocalServer } from './rpc-server.ts'
 

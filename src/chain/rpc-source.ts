@@ -1,10 +1,9 @@
-import type { CallSource } from '#chain/endpoints/call-source.ts'
+import type { CallSource } from '#chain/endpoints/json-rpc.ts'
 import { EndpointError, RpcError } from '#chain/rpc-error.ts'
 import type { ChainSource } from './chain-source.ts'
-import { Endpoint, type EndpointEvent } from './endpoints/endpoint.ts'
+import { Endpoint, type EndpointEvent, systemTiming, type Timing } from './endpoints/endpoint.ts'
 import { EndpointPool } from './endpoints/endpoint-pool.ts'
 import { streamHistory } from './endpoints/history-stream.ts'
-import { systemTiming, type Timing } from './endpoints/rate-limiter.ts'
 
 export interface RpcOptions {
   readonly chainId: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readLeaderboard } from '#data/grave-digs/endpoints.ts'
-import { openingSince } from '#data/holders/fold-balances.ts'
+import { openingSince } from '#data/holders/fold-holders.ts'
 import {
   firstSupplyDay,
   type RankedHolding,
@@ -11,7 +11,7 @@ import {
   readTotalSupply,
   type Scope,
 } from '#data/holders/queries.ts'
-import { lastPoint } from '#data/prices/queries.ts'
+import { lastPoint } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { join, sql } from '#db/sql.ts'
 import { type EventQuery, listEvents } from '#index/events/list-events.ts'

@@ -1,5 +1,4 @@
-import type { Row, Sql, SqlValue } from './sql.ts'
-import type { ColumnType } from './typed-values.ts'
+import type { ColumnType, Row, Sql, SqlValue } from './sql.ts'
 
 export interface Connection {
   run(statement: Sql): Promise<readonly Row[]>

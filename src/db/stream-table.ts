@@ -1,6 +1,14 @@
 import type { Connection, Engine } from './engine.ts'
-import { empty, join, plain, type Row, type Sql, type SqlValue, sql } from './sql.ts'
-import type { ColumnType } from './typed-values.ts'
+import {
+  type ColumnType,
+  empty,
+  join,
+  plain,
+  type Row,
+  type Sql,
+  type SqlValue,
+  sql,
+} from './sql.ts'
 
 export interface StoreState {
   readonly connection: Connection

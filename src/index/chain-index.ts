@@ -12,10 +12,10 @@ import {
   markTip,
   rollBack,
 } from './commit.ts'
+import { buildHeadFilters } from './dataset.ts'
 import { followEmitters, readFactories } from './found-contracts.ts'
-import { readPosition, storedBlock } from './positions.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
-import { buildHeadFilters } from './select-logs.ts'
+import { readPosition, storedBlock } from './status.ts'
 
 export interface ChainIndexDeps extends CommitDeps {
   readonly source: ChainSource

@@ -10,9 +10,15 @@ import type { Fence } from '#index/leader.ts'
 import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
 import { type PriceBook, valueEvents } from './events/fold-events.ts'
 import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
-import { keepBlocks, movePosition, readProgress, storeBlocks } from './positions.ts'
 import type { Segment } from './read-segments.ts'
-import { deleteResolved, noteUnknown } from './status.ts'
+import {
+  deleteResolved,
+  keepBlocks,
+  movePosition,
+  noteUnknown,
+  readProgress,
+  storeBlocks,
+} from './status.ts'
 
 export interface CommitDeps {
   readonly engine: Engine

@@ -1,7 +1,6 @@
 import { DAY_SECONDS } from '#base/time.ts'
-import { type Row, type Sql, sql } from '#db/sql.ts'
+import { type ColumnType, type Row, type Sql, sql } from '#db/sql.ts'
 import { type StoreState, type StreamedTable, streamTable } from '#db/stream-table.ts'
-import type { ColumnType } from '#db/typed-values.ts'
 
 export interface RegisterDifference {
   readonly table: string

@@ -3,9 +3,13 @@ import type { Parameter } from 'ox/AbiParameters'
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
-import type { EmittedEvent, EventSource, Factory } from '#ecosystem/event-source.ts'
-import { countIndexed } from '#ecosystem/event-source.ts'
-import type { Selector } from './select-logs.ts'
+import {
+  countIndexed,
+  type EmittedEvent,
+  type EventSource,
+  type Factory,
+} from '#ecosystem/event-source.ts'
+import type { Selector } from './dataset.ts'
 
 export function makeEventReader(
   sources: readonly EventSource[],

@@ -5,8 +5,14 @@ import type { Clock } from '#base/time.ts'
 import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
-import { type AnyDataset, type StagedLogs, stageAll } from './dataset.ts'
-import { buildFilters, selectLogs, selectorsIn } from './select-logs.ts'
+import {
+  type AnyDataset,
+  buildFilters,
+  type StagedLogs,
+  selectLogs,
+  selectorsIn,
+  stageAll,
+} from './dataset.ts'
 
 /** Blocks of history, read and decoded. */
 export interface Segment extends StagedLogs {

@@ -17,7 +17,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
-import { readPosition, readProgress } from './positions.ts'
+import { readPosition, readProgress } from './status.ts'
 
 const { grave } = addresses.base
 const { holder, operator, poor } = accounts

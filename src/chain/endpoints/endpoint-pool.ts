@@ -1,7 +1,6 @@
 import type { BlockHeader } from '#base/chain.ts'
-import { RpcError } from '#chain/rpc-error.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Timing } from './rate-limiter.ts'
+import { RpcError } from '../rpc-error.ts'
+import type { Endpoint, Timing } from './endpoint.ts'
 
 const PROBE_EVERY_MS = 15_000
 

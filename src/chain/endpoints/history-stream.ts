@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { EndpointError, type FailureKind, RpcError } from '#chain/rpc-error.ts'
 import type { HistoryPart, HistoryRequest } from '../chain-source.ts'
+import { EndpointError, type FailureKind, RpcError } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 

@@ -4,9 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { EndpointError } from '#chain/rpc-error.ts'
+import { EndpointError } from '../rpc-error.ts'
 import { listSecrets, withoutSecrets } from './endpoint.ts'
-import { openPost } from './http-post.ts'
+import { openPost } from './json-rpc.ts'
 
 let respond: RequestListener = (_, outgoing) => void outgoing.end()
 const sockets = new Set<Socket>()

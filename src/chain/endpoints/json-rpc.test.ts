@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { EndpointError } from '#chain/rpc-error.ts'
 import { answerText, movableTiming, type Script, startScriptedNode } from '#test/scripted-node.ts'
+import { EndpointError } from '../rpc-error.ts'
 import { Endpoint } from './endpoint.ts'
 
 const script: Script = { answer: ({ params }) => params[0] }

@@ -1,10 +1,151 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import * as plain from 'node:http'
+import * as secure from 'node:https'
+import { urlToHttpOptions } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import { fromNumber } from 'ox/Hex'
+import type { Hash } from '#base/address.ts'
+import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { isObject } from '#base/json.ts'
-import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
+import { retryAfterMs } from '#base/retry-after.ts'
+import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
+import { matches } from '../follow.ts'
+import type { LogFilter } from '../log-filter.ts'
+import {
+  orderLogs,
+  parseBlock,
+  parseBytes,
+  parseLogs,
+  parseQuantity,
+  parseReceiptLogs,
+} from '../parse-rpc.ts'
+import { proveBlock } from '../proofs/prove-block.ts'
+import { EndpointError, type FailureKind, RpcError } from '../rpc-error.ts'
 import { RESULT_LIST } from '../scan-logs.ts'
-import type { RpcCall } from './call-source.ts'
-import type { HttpAnswer } from './http-post.ts'
 import { type RefusalWords, readRefusal } from './refusals.ts'
+
+export interface RpcCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+type Request = (call: RpcCall) => Promise<unknown>
+
+export interface CallSource
+  extends Pick<
+    ChainSource,
+    'askChainId' | 'header' | 'logsInRange' | 'logsInBlock' | 'provenBlock' | 'code' | 'call'
+  > {
+  /** Whether the node takes as many addresses, as far as it is known. */
+  takes(filter: LogFilter): boolean
+  /** Throws EndpointError `no-method` without block receipts. */
+  receiptLogs(hash: Hash): Promise<readonly SourceLog[]>
+}
+
+export function callSource(
+  chainId: number,
+  request: Request,
+  isRefusal: (error: unknown) => boolean = isRefusalOfReceipts,
+): CallSource {
+  const ask = (method: string, ...params: unknown[]) => request({ method, params })
+  let addressesMax = Number.POSITIVE_INFINITY
+  const takes = ({ addresses }: LogFilter) => (addresses?.length ?? 0) <= addressesMax
+  /** Asks for the addresses in groups where the node takes no more. */
+  const readLogs = async (filter: LogFilter, place: object): Promise<readonly SourceLog[]> => {
+    const { addresses } = filter
+    if (addresses !== null && !takes(filter)) {
+      const groups = chunks(addresses, addressesMax)
+      const read = groups.map((group) => readLogs({ ...filter, addresses: group }, place))
+      return orderLogs((await allEnded(read)).flat())
+    }
+    try {
+      return parseLogs(await ask('eth_getLogs', { ...wireFilter(filter), ...place }), chainId)
+    } catch (error) {
+      const asked = addresses?.length ?? 0
+      if (!(error instanceof EndpointError) || error.addressesMax === undefined || asked < 2)
+        throw error
+      const { addressesMax: told } = error
+      addressesMax = Math.min(addressesMax, told < asked ? Math.max(1, told) : asked >> 1)
+      return readLogs(filter, place)
+    }
+  }
+  /** A block may have more logs than the node returns, but its receipts have them. */
+  const readBlock = async (filter: LogFilter, hash: Hash, refusal: unknown) => {
+    if (!(refusal instanceof EndpointError) || refusal.kind !== 'too-large') throw refusal
+    const logs = await source.receiptLogs(hash).catch(() => Promise.reject(refusal))
+    return logs.filter((log) => matches(filter, log))
+  }
+  const source: CallSource = {
+    takes,
+    async askChainId() {
+      return parseQuantity(await ask('eth_chainId'))
+    },
+    async header(block) {
+      const header = parseBlock(await ask('eth_getBlockByNumber', toBlock(block), false))
+      if (header !== undefined && typeof block === 'number' && header.number !== block)
+        throw new RpcError(`asked for block ${block}, got ${header.number}`)
+      return header
+    },
+    async logsInRange(filter, from, to) {
+      try {
+        return await readLogs(filter, toRange({ from, to }))
+      } catch (error) {
+        const block = from === to ? await source.header(from) : undefined
+        if (block === undefined) throw error
+        return readBlock(filter, block.hash, error)
+      }
+    },
+    logsInBlock: (filter, blockHash) =>
+      readLogs(filter, { blockHash }).catch((error: unknown) =>
+        readBlock(filter, blockHash, error),
+      ),
+    async receiptLogs(hash) {
+      const value = await ask('eth_getBlockReceipts', hash)
+      if (value === null) throw new RpcError(`the node does not know the receipts of block ${hash}`)
+      return parseReceiptLogs(value, chainId)
+    },
+    provenBlock(ref, wants) {
+      return proveBlock({ chainId, ask, isRefusal }, ref, wants)
+    },
+    async code(address) {
+      return parseBytes(await ask('eth_getCode', address, 'latest'))
+    },
+    async call(to, data, block) {
+      return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
+    },
+  }
+  return source
+}
+
+function isRefusalOfReceipts(error: unknown): boolean {
+  const kinds = ['no-method', 'refused', 'too-large']
+  return error instanceof EndpointError && kinds.includes(error.kind)
+}
+
+export function rangeFilter(
+  filter: LogFilter,
+  range: { readonly from: number; readonly to: number },
+): object {
+  return { ...wireFilter(filter), ...toRange(range) }
+}
+
+function toRange({ from, to }: { readonly from: number; readonly to: number }) {
+  return { fromBlock: fromNumber(from), toBlock: fromNumber(to) }
+}
+
+function toBlock(block: number | BlockTag): string {
+  return typeof block === 'number' ? fromNumber(block) : block
+}
+
+function wireFilter(filter: LogFilter): object {
+  const { addresses, topics } = filter
+  // Nodes would take an empty list as any contract.
+  assert(addresses?.length !== 0, 'a filter names no contract')
+  return addresses === null ? { topics } : { address: addresses, topics }
+}
 
 export interface SentCall extends RpcCall {
   readonly id: number
@@ -222,5 +363,142 @@ function readWords(error: unknown): Words {
   return {
     message: `${typeof message === 'string' ? message : JSON.stringify(error).slice(0, 300)}${more}`,
     code: typeof code === 'number' ? code : undefined,
+  }
+}
+
+interface PostOptions {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** Does not keep the process alive. */
+  readonly background?: boolean
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+  readonly body: Buffer
+}
+
+export type Post = (body: string, options: PostOptions) => Promise<HttpAnswer>
+
+/** Above what may be in flight. */
+const SOCKETS_MAX = 64
+
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json',
+  'accept-encoding': 'zstd, br, gzip',
+  'user-agent': 'sexton',
+}
+
+/** A node that asks for more, such as until a plan renews, is asked again anyway. */
+const RETRY_AFTER_MAX_MS = 3_600_000
+
+/** The limit is over ten times the target size. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** Keeps connections alive. Credentials in the URL are never logged. */
+export function openPost(url: string): Post {
+  const target = urlToHttpOptions(new URL(url))
+  const { Agent, request } = target.protocol === 'https:' ? secure : plain
+  const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
+  return async (body, { timeoutMs, signal: outer, background = false }) => {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = outer === undefined ? timeout : AbortSignal.any([outer, timeout])
+    const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body) }
+    const send = () => {
+      const sending = request({ ...target, method: 'POST', agent, headers, signal })
+      // Errors are read from what waits for the response, or from the body.
+      sending.on('error', () => undefined)
+      if (background) sending.on('socket', (socket) => socket.unref())
+      return sending.end(body)
+    }
+    try {
+      const incoming = await responseTo(send, signal)
+      const { statusCode: status = 0, headers: received } = incoming
+      const wait = retryAfterMs(received['retry-after'], Date.now())
+      const whole = await decompress(await readBody(incoming), received['content-encoding'])
+      return { status, retryAfterMs: wait && Math.min(wait, RETRY_AFTER_MAX_MS), body: whole }
+    } catch (error) {
+      if (outer?.aborted) throw new EndpointError('aborted', 'cancelled by the caller')
+      if (timeout.aborted) throw new EndpointError('timeout', `timed out after ${timeoutMs} ms`)
+      throw error
+    }
+  }
+}
+
+async function responseTo(
+  send: () => plain.ClientRequest,
+  signal: AbortSignal,
+): Promise<plain.IncomingMessage> {
+  for (let isFirst = true; ; isFirst = false) {
+    const request = send()
+    try {
+      const [incoming] = await once(request, 'response', { signal })
+      return incoming
+    } catch (cause) {
+      // The server closed a kept connection before it read the request.
+      if (isFirst && request.reusedSocket && !signal.aborted) continue
+      throw new EndpointError('unreachable', describeFailure(cause) || 'no connection', { cause })
+    }
+  }
+}
+
+function describeFailure(error: unknown): string {
+  return (error instanceof Error && error.message) || readCode(error)
+}
+
+function readCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+async function readBody(incoming: plain.IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let length = 0
+  const declared = Number(incoming.headers['content-length'] ?? 0)
+  try {
+    if (declared <= BODY_BYTES_MAX)
+      for await (const part of incoming) {
+        length += part.length
+        if (length > BODY_BYTES_MAX) break
+        parts.push(part)
+      }
+  } catch (cause) {
+    throw new EndpointError('cut-off', `the answer was cut off: ${describeFailure(cause)}`, {
+      cause,
+    })
+  }
+  if (Math.max(declared, length) <= BODY_BYTES_MAX) return Buffer.concat(parts, length)
+  incoming.destroy()
+  throw tooLarge()
+}
+
+function tooLarge(): EndpointError {
+  return new EndpointError('too-large', `the answer exceeds ${BODY_BYTES_MAX} bytes`)
+}
+
+const LIMITED = { maxOutputLength: BODY_BYTES_MAX }
+
+const decoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
+  gzip: (body) => promisify(gunzip)(body, LIMITED),
+  'x-gzip': (body) => promisify(gunzip)(body, LIMITED),
+  deflate: (body) => promisify(inflate)(body, LIMITED),
+  br: (body) => promisify(brotliDecompress)(body, LIMITED),
+  zstd: (body) => promisify(zstdDecompress)(body, LIMITED),
+}
+
+/** RFC 9110, 8.4. Off the main thread. */
+async function decompress(body: Buffer, encoding = 'identity'): Promise<Buffer> {
+  const name = encoding.trim().toLowerCase()
+  if (name === 'identity' || name === '') return body
+  const decode = decoders[name]
+  if (decode === undefined) throw new EndpointError('malformed', `unknown content-encoding ${name}`)
+  try {
+    return await decode(body)
+  } catch (cause) {
+    const code = readCode(cause)
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge()
+    const kind = code === 'Z_BUF_ERROR' ? 'cut-off' : 'malformed'
+    throw new EndpointError(kind, `the answer is not a complete ${name} stream`, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readAnswer } from '#chain/endpoints/json-rpc.ts'
-import { EndpointError, type FailureKind } from '#chain/rpc-error.ts'
+import { EndpointError, type FailureKind } from '../rpc-error.ts'
 
 interface RefusalText {
   /** The public endpoint that sent it in 2026, or the thread that quotes it. */

@@ -1,4 +1,4 @@
-import type { FailureKind } from '#chain/rpc-error.ts'
+import type { FailureKind } from '../rpc-error.ts'
 
 export interface RefusalWords {
   readonly method: string

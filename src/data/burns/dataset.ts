@@ -7,7 +7,7 @@ import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
-import type { Dataset } from '#index/dataset.ts'
+import type { Dataset, Selector } from '#index/dataset.ts'
 import { makeEventReader, toSelectors } from '#index/decode-event.ts'
 import {
   makeEventDataset,
@@ -16,7 +16,6 @@ import {
   toLogPlace,
 } from '#index/events/event-dataset.ts'
 import { type EventFact, sumTotal, sumTotals } from '#index/events/sums.ts'
-import type { Selector } from '#index/select-logs.ts'
 
 /**
  * Mapped burns, net of the mints and bridge events of their transactions. Without burns nothing

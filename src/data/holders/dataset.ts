@@ -13,10 +13,13 @@ import {
   type Balances,
   balanceAfter,
   collectMovements,
+  dayEnds,
+  foldHolders,
   foldSupply,
   foldTotals,
   forgetDeltas,
   forgetHours,
+  type HolderChange,
   type LastMoves,
   lastMovesAfter,
   type Movement,
@@ -27,8 +30,7 @@ import {
   storeDeltas,
   type TransferFact,
   takeDeltas,
-} from './fold-balances.ts'
-import { dayEnds, foldHolders, type HolderChange } from './fold-holders.ts'
+} from './fold-holders.ts'
 
 export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
   const deployments = listDeployments(ecosystem.tokens.filter(isTracked), ecosystem.chains)

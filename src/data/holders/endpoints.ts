@@ -30,7 +30,7 @@ import type { Connection } from '#db/engine.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type ChainStatus, type IndexStatus, judgeCondition } from '#index/status.ts'
 import type { Route } from '#route.ts'
-import { openingSince } from './fold-balances.ts'
+import { openingSince } from './fold-holders.ts'
 import {
   RANKED_MAX,
   type RankedHolding,

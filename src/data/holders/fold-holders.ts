@@ -1,12 +1,356 @@
-import type { Address } from '#base/address.ts'
+import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
-import { startOfDay } from '#base/time.ts'
+import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, ROWS_PER_STATEMENT, type Row, sql } from '#db/sql.ts'
-import { inKeys } from '#db/typed-values.ts'
-import type { Change } from '#index/dataset.ts'
-import { type Addition, deleteRows, foldSums, type SumTable } from '#index/fold-sums.ts'
-import type { HoldersSince, Movement } from './fold-balances.ts'
+import { column, inKeys, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
+import type { Change, Position } from '#index/dataset.ts'
+import { type Addition, deleteRows, foldSums, type SumTable } from '#index/events/sums.ts'
+
+interface Step {
+  readonly blockNumber: number
+  readonly timestamp: number
+  received: bigint
+  sent: bigint
+  /** What the zero address sent to itself: it is minted, and never circulates. */
+  kept: bigint
+}
+
+/** Anyone can send nothing in another's name. */
+function movesAny({ received, sent }: Step): boolean {
+  return received !== 0n || sent !== 0n
+}
+
+/** Oldest step first; by token and address. */
+export interface Movement {
+  readonly token: string
+  readonly address: Address
+  readonly steps: readonly Step[]
+}
+
+export interface TransferFact {
+  readonly token: string
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  readonly blockNumber: number
+  readonly timestamp: number
+}
+
+export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
+  return [...Map.groupBy(transfers, ({ token }) => token)].flatMap(([token, own]) =>
+    [...collectSteps(own)].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
+  )
+}
+
+/** Rows in the order of their keys are written fastest. */
+function byAddress([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function collectSteps(transfers: readonly TransferFact[]): ReadonlyMap<Address, Step[]> {
+  const wallets = new Map<Address, Step[]>()
+  const stepOf = ({ blockNumber, timestamp }: TransferFact, address: Address): Step => {
+    const steps = wallets.get(address)
+    const last = steps?.at(-1)
+    if (last?.blockNumber === blockNumber) return last
+    const step = { blockNumber, timestamp, received: 0n, sent: 0n, kept: 0n }
+    if (steps === undefined) wallets.set(address, [step])
+    else steps.push(step)
+    return step
+  }
+  for (const transfer of transfers) {
+    const { from, to, value } = transfer
+    stepOf(transfer, from).sent += value
+    if (from === ZERO_ADDRESS && to === ZERO_ADDRESS) stepOf(transfer, to).kept += value
+    else stepOf(transfer, to).received += value
+  }
+  return wallets
+}
+
+/** Keyed by `token|address`; those of zero are absent. */
+export type Balances = ReadonlyMap<string, HeldBalance>
+
+interface HeldBalance {
+  readonly balance: bigint
+  /** Null for addresses that are no holders. */
+  readonly sinceUnix: number | null
+  /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
+  readonly lastUnix: number
+}
+
+/** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
+export type LastMoves = ReadonlyMap<string, number | null>
+
+/** The first UTC day of the current span, by `token|address`. */
+export type HoldersSince = ReadonlyMap<string, number>
+
+const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
+  `${token}|${address}`
+
+const NONE: HeldBalance = { balance: 0n, sinceUnix: null, lastUnix: 0 }
+
+/** Each token by itself: PostgreSQL looks such addresses up in the index, but pairs of a list by reading the whole table. */
+const ADDRESSES_AT_ONCE = 5_000
+
+export async function readBalances(
+  { connection, chainId }: Change,
+  movements: readonly Movement[],
+): Promise<Balances> {
+  const balances = new Map<string, HeldBalance>()
+  for (const [token, own] of Map.groupBy(movements, (each) => each.token))
+    for (const part of chunks(own, ADDRESSES_AT_ONCE)) {
+      const addresses = part.map(({ address }) => address)
+      const found = await connection.run(sql`
+        select address, balance, since_unix, last_unix from balances
+        where token = ${token} and address ${inNames(addresses)} and chain_id = ${chainId}`)
+      for (const row of found)
+        balances.set(`${token}|${row.address}`, {
+          balance: column.bigint(row, 'balance'),
+          sinceUnix: column.integerOrNull(row, 'since_unix'),
+          lastUnix: column.integer(row, 'last_unix'),
+        })
+    }
+  return balances
+}
+
+const BALANCES_KEY = { token: 'text', address: 'text', chain_id: 'bigint' } as const
+
+const BALANCES: BulkInsert = {
+  table: 'balances',
+  columns: { ...BALANCES_KEY, balance: 'text', since_unix: 'bigint', last_unix: 'bigint' },
+  conflict: `on conflict (token, address, chain_id) do update set balance = excluded.balance,
+    since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
+}
+
+/** Zero balances have no row. */
+export async function moveBalances(
+  { connection, chainId }: Change,
+  movements: readonly Movement[],
+  after: { readonly before: Balances; readonly since: HoldersSince; readonly last: LastMoves },
+): Promise<void> {
+  const kept: (string | number | null)[][] = []
+  const emptied: (string | number)[][] = []
+  for (const movement of movements.filter(({ address }) => address !== ZERO_ADDRESS)) {
+    const key = [movement.token, movement.address, chainId]
+    const id = nameHolder(movement)
+    const balance = balanceAfter(movement, after.before)
+    const sinceUnix = balance > 0n ? (after.since.get(id) ?? null) : null
+    if (balance === 0n) emptied.push(key)
+    else kept.push([...key, toStored(balance), sinceUnix, after.last.get(id) ?? 0])
+  }
+  await deleteRows(connection, 'balances', BALANCES_KEY, emptied)
+  await connection.insert(BALANCES, kept)
+}
+
+export function balanceAfter(movement: Movement, before: Balances): bigint {
+  return (before.get(nameHolder(movement)) ?? NONE).balance + sumSteps(movement)
+}
+
+function sumSteps({ steps }: Movement): bigint {
+  return steps.reduce((sum, { received, sent }) => sum + received - sent, 0n)
+}
+
+export function lastMovesAfter(movements: readonly Movement[], before: Balances): LastMoves {
+  return new Map(
+    movements.map((movement) => {
+      const key = nameHolder(movement)
+      const last = movement.steps.findLast(movesAny)
+      return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
+    }),
+  )
+}
+
+const BALANCE_DELTAS: BulkInsert = {
+  table: 'balance_deltas',
+  columns: {
+    chain_id: 'bigint',
+    block_number: 'bigint',
+    token: 'text',
+    address: 'text',
+    timestamp_unix: 'bigint',
+    received: 'text',
+    sent: 'text',
+    kept: 'text',
+    last_unix: 'bigint',
+  },
+}
+
+/** Recorded for blocks that are not final, so that they can be reverted. */
+export async function storeDeltas(
+  { connection, chainId, finalizedNumber }: Change,
+  movements: readonly Movement[],
+  before: Balances,
+): Promise<void> {
+  const isOpen = ({ blockNumber }: Step) => blockNumber > finalizedNumber
+  const open = movements.filter(({ steps }) => steps.some(isOpen))
+  const list = open.flatMap((movement) => {
+    const { token, address, steps } = movement
+    let { balance, lastUnix } = before.get(nameHolder(movement)) ?? NONE
+    return steps.flatMap((step) => {
+      const { blockNumber, timestamp, received, sent, kept } = step
+      // The zero address has no balance.
+      const last = address === ZERO_ADDRESS || balance === 0n ? null : lastUnix
+      balance += received - sent
+      if (movesAny(step)) lastUnix = startOfDay(timestamp)
+      const amounts = [received, sent, kept].map(toStored)
+      const row = [chainId, blockNumber, token, address, timestamp, ...amounts, last]
+      return isOpen(step) ? [row] : []
+    })
+  })
+  await connection.insert(BALANCE_DELTAS, list)
+}
+
+/** Removes the deltas above the ancestor; returns their inverse, and the last moves before them. */
+export async function takeDeltas(
+  { connection, chainId }: Change,
+  ancestor: Position,
+): Promise<{ readonly undone: readonly Movement[]; readonly last: LastMoves }> {
+  const removed = await connection.run(sql`
+    delete from balance_deltas
+    where chain_id = ${chainId} and block_number > ${ancestor.number}
+    returning token, address, block_number, timestamp_unix, received, sent, kept,
+      last_unix`)
+  const number = (row: Row) => column.integer(row, 'block_number')
+  const ordered = [...removed].sort((a, b) => number(a) - number(b))
+  const last = new Map<string, number | null>()
+  const undone = [...Map.groupBy(ordered, (row) => `${row.token}|${row.address}`)].flatMap(
+    ([key, group]) => {
+      const [first] = group
+      if (first === undefined) return []
+      last.set(key, column.integerOrNull(first, 'last_unix'))
+      const steps = group.map<Step>((row) => ({
+        blockNumber: number(row),
+        timestamp: column.integer(row, 'timestamp_unix'),
+        received: -column.bigint(row, 'received'),
+        sent: -column.bigint(row, 'sent'),
+        kept: -column.bigint(row, 'kept'),
+      }))
+      return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
+    },
+  )
+  return { undone, last }
+}
+
+export async function forgetDeltas({
+  connection,
+  chainId,
+  finalizedNumber,
+}: Change): Promise<void> {
+  await connection.run(sql`
+    delete from balance_deltas
+    where chain_id = ${chainId} and block_number <= ${finalizedNumber}`)
+}
+
+/** The longest window, and more than a reorg takes back even where blocks are hours apart. */
+const KEPT_DAYS = 35
+
+const BALANCE_HOURS: BulkInsert = {
+  table: 'balance_hours',
+  columns: { ...BALANCES_KEY, hour_unix: 'bigint', block_number: 'bigint', balance: 'text' },
+  conflict: 'on conflict (token, address, chain_id, hour_unix) do nothing',
+}
+
+/** Records balances before the first movement of an hour. */
+export async function openHours(
+  { connection, chainId, hoursFromUnix = 0 }: Change,
+  movements: readonly Movement[],
+  before: Balances,
+): Promise<void> {
+  const isKept = ({ timestamp }: Step) => startOfHour(timestamp) >= hoursFromUnix
+  const kept = movements.filter(
+    ({ address, steps }) => address !== ZERO_ADDRESS && steps.some(isKept),
+  )
+  const hours = kept.flatMap((movement) => {
+    const { token, address, steps } = movement
+    let { balance } = before.get(nameHolder(movement)) ?? NONE
+    let last = -1
+    return steps.flatMap((step) => {
+      const hourUnix = startOfHour(step.timestamp)
+      const opening = [token, address, chainId, hourUnix, step.blockNumber, toStored(balance)]
+      balance += step.received - step.sent
+      if (!movesAny(step) || hourUnix === last || !isKept(step)) return []
+      last = hourUnix
+      return [opening]
+    })
+  })
+  await connection.insert(BALANCE_HOURS, hours)
+}
+
+export async function revertHours(
+  { connection, chainId }: Change,
+  { number, timestamp }: Position,
+): Promise<void> {
+  await connection.run(sql`
+    delete from balance_hours
+    where chain_id = ${chainId} and hour_unix >= ${startOfHour(timestamp)}
+      and block_number > ${number}`)
+}
+
+export async function forgetHours({ connection, chainId }: Change): Promise<void> {
+  await connection.run(sql`
+    delete from balance_hours where chain_id = ${chainId} and hour_unix < (
+      select timestamp_unix - ${KEPT_DAYS * DAY_SECONDS} from positions
+      where chain_id = ${chainId})`)
+}
+
+/** Returns what a wallet held before its first move since an hour; undefined if it has not moved. */
+export async function openingSince(
+  { connection, chainId }: Pick<Change, 'connection' | 'chainId'>,
+  { token, address, hourUnix }: Pick<Movement, 'token' | 'address'> & { readonly hourUnix: number },
+): Promise<bigint | undefined> {
+  const [row] = await connection.run(sql`
+    select balance from balance_hours
+    where token = ${token} and address = ${address} and chain_id = ${chainId}
+      and hour_unix >= ${hourUnix}
+    order by hour_unix limit 1`)
+  return row && column.bigint(row, 'balance')
+}
+
+const HOLDER_TOTALS: SumTable = {
+  table: 'holder_totals',
+  key: { token: 'text', address: 'text' },
+  sums: { balance: 'text' },
+}
+
+/** Adds up what wallets hold on all chains. `tokens` are on several. */
+export async function foldTotals(
+  { connection }: Change,
+  movements: readonly Movement[],
+  tokens: ReadonlySet<string>,
+): Promise<void> {
+  const moved = movements.filter(
+    ({ token, address }) => tokens.has(token) && address !== ZERO_ADDRESS,
+  )
+  const additions = moved.map((movement) => ({
+    key: [movement.token, movement.address],
+    sums: [sumSteps(movement)],
+  }))
+  await foldSums(connection, HOLDER_TOTALS, additions)
+}
+
+const SUPPLY_BUCKETS: SumTable = {
+  table: 'supply_buckets',
+  key: { token: 'text', chain_id: 'bigint', grain: 'text', bucket_unix: 'bigint' },
+  sums: { minted: 'text', burned: 'text', locked: 'text', unlocked: 'text' },
+}
+
+export async function foldSupply(
+  { connection, chainId }: Change,
+  movements: readonly Movement[],
+  locked: ReadonlySet<Address>,
+): Promise<void> {
+  const moved = movements.filter(({ address }) => address === ZERO_ADDRESS || locked.has(address))
+  const additions = moved.flatMap(({ token, address, steps }) =>
+    steps.flatMap(({ timestamp, received, sent, kept }): readonly Addition[] => {
+      const sums = address === ZERO_ADDRESS ? [sent, received, kept, 0n] : [0n, 0n, received, sent]
+      return [
+        { key: [token, chainId, 'day', startOfDay(timestamp)], sums },
+        { key: [token, chainId, 'total', 0], sums },
+      ]
+    }),
+  )
+  await foldSums(connection, SUPPLY_BUCKETS, additions)
+}
 
 /** Replaces an address's day ends from `fromDay` on. */
 export interface HolderChange {

@@ -1,8 +1,16 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/chunks.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, empty, ROWS_PER_STATEMENT, type Row, type Sql, sql, toStored } from '#db/sql.ts'
-import { inKeys } from '#db/typed-values.ts'
+import {
+  column,
+  empty,
+  inKeys,
+  ROWS_PER_STATEMENT,
+  type Row,
+  type Sql,
+  sql,
+  toStored,
+} from '#db/sql.ts'
 import { TOTAL } from '#index/events/sums.ts'
 
 interface Supply {

@@ -8,11 +8,12 @@ import type { Change } from '#index/dataset.ts'
 import {
   closesAt,
   isBelowFloor,
+  type PricePoint,
+  pointsBetween,
   priceOrNull,
   quoteAlongPath,
   type SourcedPoint,
 } from './price-book.ts'
-import { type PricePoint, pointsBetween } from './queries.ts'
 
 export const CANDLE_DAYS = 90
 

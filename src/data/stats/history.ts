@@ -32,8 +32,7 @@ import {
   valuesAtDayEnds,
 } from '#data/parameters.ts'
 import { CANDLE_DAYS, hourCandles } from '#data/prices/hours.ts'
-import { dayPrices } from '#data/prices/price-book.ts'
-import { firstPrice } from '#data/prices/queries.ts'
+import { dayPrices, firstPrice } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventMetric } from '#ecosystem/event-kind.ts'

@@ -4,12 +4,19 @@ import { type MicroUsd, type Price, valueAt } from '#base/money.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
 import { eventKinds } from '#data/kinds.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
-import { inKeys, typedValues } from '#db/typed-values.ts'
-import { type Addition, foldSums, type SumTable } from '../fold-sums.ts'
-import { readFinalTimes } from '../positions.ts'
+import {
+  column,
+  inKeys,
+  inNames,
+  ROWS_PER_STATEMENT,
+  type Row,
+  sql,
+  toStored,
+  typedValues,
+} from '#db/sql.ts'
+import { readFinalTimes } from '../status.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import { TOTAL, toSums } from './sums.ts'
+import { type Addition, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'
 
 /** Datasets whose events are summed by account too. */
 const BY_ACCOUNT = new Set<string>(

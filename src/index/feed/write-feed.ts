@@ -8,7 +8,7 @@ import { column, type Row, sql, toStored } from '#db/sql.ts'
 import type { PriceBook } from '../events/fold-events.ts'
 import { type EventPlace, toListed } from '../events/list-events.ts'
 import type { EventFact } from '../events/sums.ts'
-import { readFinalTimes } from '../positions.ts'
+import { readFinalTimes } from '../status.ts'
 import {
   type FeedEvent,
   type FeedState,
