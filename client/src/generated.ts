@@ -1528,8 +1528,6 @@ export type RegisterWebhookInput = {
     readonly chain?: string
     /** Only events of this wallet, which burned, was paid or dug; without prices. */
     readonly address?: string
-    /** `latest`: events of new blocks, retracted by a reorg; `finalized`: of final blocks. */
-    readonly finality?: 'latest' | 'finalized'
     /** Only events of at least this many units of their token; no prices. */
     readonly leastAmount?: string
     /** Only events of at least this many dollars at their time; an update that falls below is left out. */

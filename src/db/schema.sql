@@ -380,8 +380,6 @@ create table changes (
   amount text not null,
   detail text,
   usd text,
-  -- For readers of final events too.
-  final bigint not null,
   written_unix bigint not null
 );
 create index changes_at on changes (dataset, chain_id, block_number, place, token);

@@ -14,12 +14,9 @@ import {
   PRICES_OF_FEED,
   readPage,
   showCursor,
-} from '#index/feed/read-feed.ts'
+} from '#index/feed.ts'
 import { type IndexStatus, readIndexStatus } from '#index/status.ts'
 import { type Decimal, type Filter, PRICE } from './stream-parameters.ts'
-
-/** Datasets whose rows the lists show. */
-const LISTED: readonly string[] = eventKinds.map(({ dataset }) => dataset)
 
 interface Place {
   readonly status: IndexStatus
@@ -74,9 +71,9 @@ export type ShownPage = { readonly items: readonly ShownItem[]; readonly next: F
 export async function readShown(
   { ecosystem }: Pick<Context, 'ecosystem'>,
   reads: Connection,
-  input: Omit<PageInput, 'datasets'>,
+  input: PageInput,
 ): Promise<ShownPage> {
-  const page = await readPage(reads, { ...input, datasets: LISTED })
+  const page = await readPage(reads, input)
   if (page === 'lost') return page
   if (page.items.length === 0) return { items: [], next: page.next }
   const status = await readIndexStatus(reads, ecosystem.chains)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { sleep } from '#base/async.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
-import { type FeedCursor, readEnd, readFeedState, showCursor } from '#index/feed/read-feed.ts'
+import { type FeedCursor, readEnd, readFeedState, showCursor } from '#index/feed.ts'
 import { eventText, matches, readShown, type ShownPage, WHOLE } from './feed-rows.ts'
 import type { Filter } from './stream-parameters.ts'
 
@@ -29,7 +29,7 @@ export async function* follow(
     let wroteMs = clock()
     while (!signal.aborted) {
       const next = news.next()
-      const page = await news.pages.page(at, filter.finality)
+      const page = await news.pages.page(at)
       let text = ''
       if (page === 'lost') {
         const end = await register.snapshot(readEnd)
@@ -140,11 +140,11 @@ export class SharedPages {
   }
 
   /** Returns the changes after the cursor. */
-  page(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
-    const key = `${finality} ${showCursor(cursor)}`
+  page(cursor: FeedCursor): Promise<ShownPage> {
+    const key = showCursor(cursor)
     const known = this.#pages.get(key)
     if (known !== undefined) return known
-    const page = this.#reading.then(() => this.#read(cursor, finality))
+    const page = this.#reading.then(() => this.#read(cursor))
     this.#reading = page.catch(() => undefined)
     this.#pages.set(key, page)
     page.catch(() => this.#pages.delete(key))
@@ -152,9 +152,9 @@ export class SharedPages {
   }
 
   /** After a full page (a replay), pauses for as long as the read took, to leave time for other work. */
-  async #read(cursor: FeedCursor, finality: Filter['finality']): Promise<ShownPage> {
+  async #read(cursor: FeedCursor): Promise<ShownPage> {
     const startedMs = performance.now()
-    const input = { cursor, finality, limit: PAGE }
+    const input = { cursor, limit: PAGE }
     const page = await this.#ctx.register.snapshot((reads) => readShown(this.#ctx, reads, input))
     if (page !== 'lost' && page.items.length === PAGE) await sleep(performance.now() - startedMs)
     return page

@@ -324,37 +324,24 @@ guarantee('dust below the least amount neither comes nor costs', async (world, f
   assert.deepEqual(await world.counted(key), { used: 1, paid: 0 })
 })
 
-guarantee(
-  'a reorg retracts what came, and finalized webhooks get it when it is final',
-  async (world, feed) => {
-    const key = await world.callers.mint()
-    await world.callers.fund(key.publicId, 10_000n)
-    const [receiver, patient] = [await world.receiver(), await world.receiver()]
-    await world.webhook(key, receiver, { kind: 'burn' })
-    await world.webhook(key, patient, { kind: 'burn', finality: 'finalized' })
-    const { base } = feed.stream
-    await feed.burn()
-    await world.deliver()
-    base.chain = base.chain.fork(base.chain.head.number - 1).addEmpty(2)
-    await feed.stream.catchUp()
-    await world.deliver()
-    assert.deepEqual(
-      receiver.events.map(({ type }) => type),
-      ['burn.add', 'burn.retract'],
-    )
-    const [added, retracted] = receiver.events.map(({ data }) => (data.row as { id: string }).id)
-    assert.equal(added, retracted)
-    await feed.burn()
-    base.chain = base.chain.addEmpty(12)
-    await feed.stream.catchUp()
-    await world.deliver()
-    const ids = patient.events.map(({ type, data }) => `${type} ${(data.row as { id: string }).id}`)
-    assert.equal(new Set(ids).size, ids.length)
-    const final = receiver.events.at(-1)?.data.row as { id: string }
-    assert.ok(ids.includes(`burn.add ${final.id}`))
-    assert.ok(!ids.includes(`burn.add ${added}`), 'what was retracted was never final')
-  },
-)
+guarantee('a reorg retracts what came', async (world, feed) => {
+  const key = await world.callers.mint()
+  await world.callers.fund(key.publicId, 10_000n)
+  const receiver = await world.receiver()
+  await world.webhook(key, receiver, { kind: 'burn' })
+  const { base } = feed.stream
+  await feed.burn()
+  await world.deliver()
+  base.chain = base.chain.fork(base.chain.head.number - 1).addEmpty(2)
+  await feed.stream.catchUp()
+  await world.deliver()
+  assert.deepEqual(
+    receiver.events.map(({ type }) => type),
+    ['burn.add', 'burn.retract'],
+  )
+  const [added, retracted] = receiver.events.map(({ data }) => (data.row as { id: string }).id)
+  assert.equal(added, retracted)
+})
 
 guarantee('a reset reaches back to every event that did not come', async (world, feed) => {
   const key = await world.callers.mint()

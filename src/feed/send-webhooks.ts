@@ -11,7 +11,7 @@ import type { Connection } from '#db/engine.ts'
 import { matches, type ShownItem, WHOLE } from '#feed/feed-rows.ts'
 import { SharedPages } from '#feed/follow-feed.ts'
 import type { Filter } from '#feed/stream-parameters.ts'
-import { type FeedCursor, parseCursor, readEnd, showCursor } from '#index/feed/read-feed.ts'
+import { type FeedCursor, parseCursor, readEnd, showCursor } from '#index/feed.ts'
 import { LeadLostError } from '#index/leader.ts'
 import { type PostResult, postEvent } from './post-event.ts'
 import { readFilter } from './webhook-routes.ts'
@@ -142,7 +142,7 @@ export class WebhookSender {
     if (parsed === undefined) return 'lost'
     let at: Position = { cursor: parsed, finalUnix }
     for (let count = 0; count < PAGES_MAX; count += 1) {
-      const page = await this.#pages.page(at.cursor, filter.finality)
+      const page = await this.#pages.page(at.cursor)
       if (page === 'lost') return page
       for (const item of page.items) {
         at = passed(at, item)

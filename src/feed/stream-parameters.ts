@@ -5,7 +5,7 @@ import { joinWords } from '#base/text.ts'
 import { eventKinds } from '#data/kinds.ts'
 import { chainParameter, tokenParameter, walletParameter } from '#data/parameters.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
-import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#index/feed/read-feed.ts'
+import { CURSOR_PATTERN, type FeedCursor, parseCursor } from '#index/feed.ts'
 import { type Parameter, parsed, type RequestHeaders } from '#route.ts'
 
 export const PRICE = 'price'
@@ -20,7 +20,6 @@ export interface Filter {
   readonly token: PricedToken | undefined
   readonly chain: Chain | undefined
   readonly address: Address | undefined
-  readonly finality: 'latest' | 'finalized'
   /** In token units, as text. */
   readonly leastAmount: Decimal | undefined
   /** Compared with the value at the time of the event. */
@@ -67,17 +66,6 @@ function leastParameter(description: string): Parameter<Decimal | undefined> {
   }
 }
 
-const finalityParameter: Parameter<Filter['finality']> = {
-  in: 'query',
-  description:
-    '`latest`: events of new blocks, retracted by a reorg; `finalized`: of final blocks.',
-  schema: Type.Enum(['latest', 'finalized'], { default: 'latest' }),
-  parse: (raw = 'latest') =>
-    raw === 'latest' || raw === 'finalized'
-      ? parsed(raw, raw)
-      : { ok: false, reason: 'must be latest or finalized', allowed: ['latest', 'finalized'] },
-}
-
 /** Parameters of a filter. */
 export function filterParameters(ecosystem: Ecosystem) {
   return {
@@ -85,7 +73,6 @@ export function filterParameters(ecosystem: Ecosystem) {
     token: tokenParameter(ecosystem.tokens, undefined),
     chain: chainParameter(ecosystem),
     address: walletParameter(`Only events of this wallet, which ${deeds}; without prices.`),
-    finality: finalityParameter,
     leastAmount: leastParameter(
       'Only events of at least this many units of their token; no prices.',
     ),

@@ -6,7 +6,7 @@ import { getAnswerCache } from '#data/data-route.ts'
 import { kindLists } from '#data/endpoints.ts'
 import { eventProperties } from '#data/event-lists.ts'
 import { nullable, priceNumber, priceText } from '#data/meta.ts'
-import { readFeedState } from '#index/feed/read-feed.ts'
+import { readFeedState } from '#index/feed.ts'
 import { defineRoute, type Route } from '#route.ts'
 import { follow } from './follow-feed.ts'
 import { eventIdParameter, filterParameters, KINDS, readLastEventId } from './stream-parameters.ts'
@@ -32,7 +32,7 @@ to which block of a chain nothing will be retracted; \`reset\` says which blocks
 otherwise: read the lists again. Open the stream, then read the lists, then apply the events: \`add\` and \
 \`update\` set a row by its id, \`retract\` removes it. A client that reconnects with the \`id\` of the last event \
 (\`Last-Event-ID\`, or the parameter \`lastEventId\` or \`cursor\`) gets exactly what it missed; changes are kept \
-for seven days. With \`finality=finalized\` events come when their block is final. Each started minute costs one \
+for seven days. Each started minute costs one \
 call, the first on opening; \`end\` says why the server ended the stream.`
 
 /** Half of all connections; the rest stay for calls. */

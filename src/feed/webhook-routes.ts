@@ -10,8 +10,7 @@ import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Filter, filterParameters } from '#feed/stream-parameters.ts'
-import { readEnd, showCursor } from '#index/feed/read-feed.ts'
-import { finalOnAllChains } from '#index/feed/write-feed.ts'
+import { finalOnAllChains, readEnd, showCursor } from '#index/feed.ts'
 import {
   answer,
   defineRoute,

@@ -9,7 +9,7 @@ import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
 import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
 import { type PriceBook, valueEvents } from './events/fold-events.ts'
-import { Changes, type FedCommit, writeFeed } from './feed/write-feed.ts'
+import { Changes, type FedCommit, writeFeed } from './feed.ts'
 import type { Segment } from './read-segments.ts'
 import {
   deleteResolved,

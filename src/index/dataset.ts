@@ -8,7 +8,7 @@ import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
 import type { PriceBook } from './events/fold-events.ts'
-import type { Changes } from './feed/write-feed.ts'
+import type { Changes } from './feed.ts'
 
 export type { Position } from '#chain/chain-event.ts'
 

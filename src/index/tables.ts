@@ -3,7 +3,7 @@ import { notificationTrigger } from '#db/notifications.ts'
 import { leaderTables } from '#index/leader.ts'
 import { chainNotesTables, unknownFiguresTables } from '#index/status.ts'
 import { eventsTables } from './events/tables.ts'
-import { feedTables } from './feed/read-feed.ts'
+import { feedTables } from './feed.ts'
 import { foundContractsTables } from './found-contracts.ts'
 
 export const indexerTables: readonly Tables[] = [

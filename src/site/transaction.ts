@@ -4,7 +4,7 @@ import { kindLists } from '#data/endpoints.ts'
 import { toListRow } from '#data/event-lists.ts'
 import { sql } from '#db/sql.ts'
 import { LIST_COLUMNS } from '#index/events/list-events.ts'
-import { toFeedEvent } from '#index/feed/read-feed.ts'
+import { toFeedEvent } from '#index/feed.ts'
 import { readIndexStatus } from '#index/status.ts'
 
 /** Events beyond this number are left out. */

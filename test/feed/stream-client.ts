@@ -10,16 +10,14 @@ type Row = Readonly<Record<string, unknown>>
 /** A client over HTTP, as docs/contract.md says to be one. */
 export class StreamClient {
   readonly #routes: readonly Route[]
-  readonly #onlyFinal: boolean
   #rows: Map<string, string> | undefined
   #prices = new Map<string, string>()
   #lastEventId = ''
   #stop = new AbortController()
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(routes: readonly Route[], onlyFinal: boolean) {
+  constructor(routes: readonly Route[]) {
     this.#routes = routes
-    this.#onlyFinal = onlyFinal
   }
 
   connect(origin: string, secret: string): void {
@@ -52,10 +50,9 @@ export class StreamClient {
 
   async #read(origin: string, secret: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    const query = this.#onlyFinal ? '?finality=finalized' : ''
     const headers = { authorization: `Bearer ${secret}` }
     const more = { headers, signal, lastEventId: this.#lastEventId }
-    for await (const { event, id, data } of readStream(`${origin}/api/stream${query}`, more)) {
+    for await (const { event, id, data } of readStream(`${origin}/api/stream`, more)) {
       if (event === 'reset') this.#rows = undefined
       if (this.#rows === undefined) {
         this.#lastEventId = id
@@ -82,8 +79,7 @@ export class StreamClient {
 
   async isLikeLists(): Promise<true | undefined> {
     const { rows, prices } = await this.#readLists()
-    const isSame = same(this.#rows, rows) && (this.#onlyFinal || hasAll(this.#prices, prices))
-    return isSame || undefined
+    return (same(this.#rows, rows) && hasAll(this.#prices, prices)) || undefined
   }
 
   async #readLists() {
@@ -92,8 +88,7 @@ export class StreamClient {
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: string = cursor === '' ? '' : `&cursor=${cursor}`
         const { data, meta } = await readRoute(this.#routes, `${path}?limit=100${query}`)
-        for (const row of data as readonly Row[])
-          if (!this.#onlyFinal || row.finality === 'finalized') rows.set(keyOf(row), textOf(row))
+        for (const row of data as readonly Row[]) rows.set(keyOf(row), textOf(row))
         cursor = (meta as { page: { nextCursor: string | null } }).page.nextCursor
       }
     const stats = await readRoute(this.#routes, '/api/stats')

@@ -98,25 +98,6 @@ test('a client that reconnects to another replica gets exactly what it missed', 
   again.close()
 })
 
-test('finality=finalized holds an event back until its block is final, and then never retracts it', async () => {
-  const stream = await openStream('?kind=burn&finality=finalized')
-  await stream.next('ready')
-  await world.burn(2)
-  const { base } = world
-  const block = base.chain.head.number
-  base.chain = base.chain.addEmpty(10)
-  await world.catchUp()
-  const seen = []
-  for (let isFinal = false; !isFinal; ) {
-    const { event, data } = await stream.next()
-    if (event === 'add') seen.push(data.row as { blockNumber: number; finality: string })
-    isFinal = event === 'finalized' && Number(data.blockNumber) >= block
-  }
-  assert.equal(seen.filter(({ blockNumber }) => blockNumber === block).length, 2)
-  assert.ok(seen.every(({ finality }) => finality === 'finalized'))
-  stream.close()
-})
-
 test('prices that one log moved have ids of their own', async () => {
   const stream = await openStream('?kind=price')
   await stream.next('ready')

@@ -7,7 +7,6 @@ import { connect } from 'node:net'
 export interface ReplayInput {
   readonly port: number
   readonly readers: number
-  readonly finality: 'latest' | 'finalized'
   /** The cursor to start after, and the sequence of the last change. */
   readonly cursor: string
   readonly last: number
@@ -24,8 +23,8 @@ export interface Replayed {
 }
 
 const input: ReplayInput = JSON.parse(process.argv[2] ?? '{}')
-const { port, readers, finality, cursor, last } = input
-const query = `finality=${finality}&cursor=${cursor}`
+const { port, readers, cursor, last } = input
+const query = `cursor=${cursor}`
 const startedMs = performance.now()
 const sequences = new Array<number>(readers).fill(0)
 let bytes = 0

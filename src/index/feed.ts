@@ -1,23 +1,174 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { allEnded } from '#base/async.ts'
 import { toPlace } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
-import type { BulkInsert, Connection } from '#db/engine.ts'
+import type { BulkInsert, Connection, Tables } from '#db/engine.ts'
 import { column, type Row, sql, toStored } from '#db/sql.ts'
-import type { PriceBook } from '../events/fold-events.ts'
-import { type EventPlace, toListed } from '../events/list-events.ts'
-import type { EventFact } from '../events/sums.ts'
-import { readFinalTimes } from '../status.ts'
-import {
-  type FeedEvent,
-  type FeedState,
-  type Op,
-  PRICES_OF_FEED,
-  pricesIn,
-  readFeedState,
-  toFeedEvent,
-} from './read-feed.ts'
+import type { PriceBook } from './events/fold-events.ts'
+import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from './events/list-events.ts'
+import type { EventFact } from './events/sums.ts'
+import { readFinalTimes } from './status.ts'
+
+/**
+ * `feed` has one row: changes from `pruned` to `last` are in `changes`. `detail` of a price is the price,
+ * of `reset` the first block.
+ */
+export const feedTables: Tables = `
+    create table feed (
+      name text primary key,
+      epoch text not null,
+      last bigint not null,
+      pruned bigint not null
+    );
+    create table changes (
+      sequence bigint primary key,
+      op text not null,
+      dataset text not null,
+      chain_id bigint not null,
+      block_number bigint not null,
+      place bigint not null,
+      tx_hash text not null,
+      timestamp_unix bigint not null,
+      kind text not null,
+      token text not null,
+      account text,
+      amount text not null,
+      detail text,
+      usd text,
+      written_unix bigint not null
+    );
+    create index changes_at on changes (dataset, chain_id, block_number, place, token)`
+
+/** The dataset of price changes; `detail` is the price in dollars, scaled, or null without one. */
+export const PRICES_OF_FEED = 'prices'
+
+export interface FeedEvent extends ListedEvent {
+  readonly dataset: string
+}
+
+export function toFeedEvent(row: Row): FeedEvent {
+  return { dataset: column.text(row, 'dataset'), ...toListed(row) }
+}
+
+export type Op = 'add' | 'update' | 'retract' | 'finalized' | 'reset'
+
+export interface FeedChange {
+  readonly sequence: number
+  readonly op: Op
+  /**
+   * `finalized` covers blocks up to `blockNumber`; what is older than `timestamp` is final on every chain. `reset`
+   * covers blocks from `detail` to `blockNumber`, or all if that is -1.
+   */
+  readonly event: FeedEvent
+}
+
+/** A reader's place: after the change with this sequence. */
+export interface FeedCursor {
+  readonly epoch: string
+  readonly sequence: number
+  /** Digest of the change, since sequences repeat after a lost commit; empty before the first change. */
+  readonly hash: string
+}
+
+const CURSOR = /^([0-9a-f]{12})[.](\d{1,15})(?:[.]([0-9a-f]{8}))?$/
+
+export const CURSOR_PATTERN = CURSOR.source
+
+export function showCursor({ epoch, sequence, hash }: FeedCursor): string {
+  return [epoch, sequence, ...(hash === '' ? [] : [hash])].join('.')
+}
+
+export function parseCursor(text: string): FeedCursor | undefined {
+  const match = CURSOR.exec(text)
+  if (match === null) return undefined
+  const [, epoch = '', sequence, hash = ''] = match
+  return { epoch, sequence: Number(sequence), hash }
+}
+
+export interface FeedState {
+  readonly epoch: string
+  readonly last: number
+  /** The first that is kept. */
+  readonly pruned: number
+}
+
+/** Undefined until a chain is live. */
+export async function readFeedState(connection: Connection): Promise<FeedState | undefined> {
+  const [row] = await connection.run(sql`select epoch, last, pruned from feed`)
+  if (row === undefined) return undefined
+  const { text, integer } = column
+  return { epoch: text(row, 'epoch'), last: integer(row, 'last'), pruned: integer(row, 'pruned') }
+}
+
+/** The cursor of a reader who wants only what comes next. */
+export async function readEnd(connection: Connection): Promise<FeedCursor | undefined> {
+  const state = await readFeedState(connection)
+  if (state === undefined) return undefined
+  const [row] = await connection.run(sql`
+    select ${COLUMNS} from changes where sequence = ${state.last}`)
+  return row && cursorAt(state.epoch, row)
+}
+
+export interface FeedItem {
+  readonly change: FeedChange
+  /** The cursor after this change. */
+  readonly cursor: FeedCursor
+}
+
+interface FeedPage {
+  readonly items: readonly FeedItem[]
+  /** The cursor after them. */
+  readonly next: FeedCursor
+}
+
+export interface PageInput {
+  readonly cursor: FeedCursor
+  readonly limit: number
+}
+
+/** `lost`: the change of the cursor is not kept, was lost with its commit, or is of another register. */
+export async function readPage(
+  connection: Connection,
+  { cursor, limit }: PageInput,
+): Promise<FeedPage | 'lost'> {
+  const { epoch, sequence } = cursor
+  const state = await readFeedState(connection)
+  if (state?.epoch !== epoch) return 'lost'
+  const [anchor, ...rows] = await connection.run(sql`
+    select ${COLUMNS} from changes where sequence >= ${sequence}
+    order by sequence limit ${limit + 1}`)
+  if (anchor === undefined || !isChange(cursor, anchor)) return 'lost'
+  const items = rows.map((row) => toItem(epoch, row))
+  return { items, next: items.at(-1)?.cursor ?? cursor }
+}
+
+function isChange(cursor: FeedCursor, row: Row): boolean {
+  if (column.integer(row, 'sequence') !== cursor.sequence) return false
+  return cursor.hash === '' || cursor.hash === hashChange(row)
+}
+
+const COLUMNS = sql`sequence, op, dataset, written_unix, ${LIST_COLUMNS}`
+
+function toItem(epoch: string, row: Row): FeedItem {
+  const change = {
+    sequence: column.integer(row, 'sequence'),
+    op: column.text(row, 'op') as Op,
+    event: toFeedEvent(row),
+  }
+  return { change, cursor: cursorAt(epoch, row) }
+}
+
+function cursorAt(epoch: string, row: Row): FeedCursor {
+  return { epoch, sequence: column.integer(row, 'sequence'), hash: hashChange(row) }
+}
+
+function hashChange(row: Row): string {
+  const { chainId, blockNumber, place, txHash, token, amount, detail, usd } = toListed(row)
+  const facts = [row.op, row.dataset, chainId, blockNumber, place, txHash, token, detail]
+  const text = [...facts, amount, usd, column.integer(row, 'written_unix')].join(' ')
+  return hash('sha256', text, 'hex').slice(0, 8)
+}
 
 const KEPT_SECONDS = 7 * DAY_SECONDS
 
@@ -77,10 +228,7 @@ export async function writeFeed(
     ...(isHistory ? [] : await finalizedChange(connection, commit)),
   ]
   if (list.length > 0)
-    await append(connection, state ?? (await start(connection)), list, {
-      nowUnix: commit.nowUnix,
-      finalized: heights.finalized,
-    })
+    await append(connection, state ?? (await start(connection)), list, commit.nowUnix)
 }
 
 /** Writes the first row of a new register. */
@@ -96,15 +244,11 @@ async function append(
   connection: Connection,
   { last: before, pruned }: FeedState,
   list: readonly Change[],
-  { nowUnix, finalized }: { readonly nowUnix: number; finalized: ReadonlyMap<number, number> },
+  nowUnix: number,
 ): Promise<void> {
   const last = before + list.length
   await connection.run(sql`update feed set last = ${last} where name = ${NAME}`)
   const rows = list.map(({ op, event }, index) => {
-    const isFinal =
-      op === 'update'
-        ? event.blockNumber <= (finalized.get(event.chainId) ?? -1)
-        : op === 'finalized' || op === 'reset'
     return [
       before + 1 + index,
       op,
@@ -120,7 +264,6 @@ async function append(
       toStored(event.amount),
       event.detail,
       event.usd === null ? null : toStored(event.usd),
-      Number(isFinal),
       nowUnix,
     ]
   })
@@ -149,7 +292,7 @@ async function finalizedChange(
   if (finalizedNumber <= finalizedBefore) return []
   const timestamp = await finalOnAllChains(connection)
   const at = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber, timestamp }
-  return [{ op: 'finalized', event: { ...at, detail: String(finalizedBefore) } }]
+  return [{ op: 'finalized', event: at }]
 }
 
 /** Unix time; zero while a chain's newest final block is not stored. */
@@ -158,14 +301,22 @@ export async function finalOnAllChains(connection: Connection): Promise<number> 
   return times.length === 0 ? 0 : Math.max(0, Math.min(...times))
 }
 
-/** Prices of blocks that left the chain. */
+/** Prices that were added in blocks which left the chain, and not retracted before. */
 async function lostPriceChanges(
   connection: Connection,
   { chainId, ancestor }: FedCommit,
 ): Promise<readonly Change[]> {
   if (ancestor === undefined) return []
-  const above = { chainId, from: ancestor, to: Number.MAX_SAFE_INTEGER }
-  const lost = (await connection.run(pricesIn(above))).map(toFeedEvent)
+  const rows = await connection.run(sql`
+    select dataset, ${LIST_COLUMNS} from changes
+    where dataset = ${PRICES_OF_FEED} and chain_id = ${chainId} and block_number > ${ancestor}
+      and op = 'add' and not exists (
+        select 1 from changes as later
+        where later.dataset = ${PRICES_OF_FEED} and later.chain_id = ${chainId}
+          and later.block_number = changes.block_number and later.place = changes.place
+          and later.token = changes.token and later.tx_hash = changes.tx_hash
+          and later.op = 'retract' and later.sequence > changes.sequence)`)
+  const lost = rows.map(toFeedEvent)
   return lost.sort((a, b) => byPlace(b, a)).map((event) => ({ op: 'retract', event }))
 }
 
@@ -234,14 +385,11 @@ function setNewest(map: Map<string, EventPlace>, key: string, log: EventPlace): 
 }
 
 async function readHeights(connection: Connection) {
-  const found = await connection.run(
-    sql`select chain_id, number, finalized_number, timestamp_unix from positions`,
-  )
-  const byChain = (name: string) =>
-    new Map(found.map((row) => [column.integer(row, 'chain_id'), column.integer(row, name)]))
+  const found = await connection.run(sql`select chain_id, number, timestamp_unix from positions`)
   return {
-    numbers: byChain('number'),
-    finalized: byChain('finalized_number'),
+    numbers: new Map(
+      found.map((row) => [column.integer(row, 'chain_id'), column.integer(row, 'number')]),
+    ),
     newestUnix: Math.max(...found.map((row) => column.integer(row, 'timestamp_unix'))),
   }
 }
@@ -263,7 +411,6 @@ const CHANGES: BulkInsert = {
     amount: 'text',
     detail: 'text',
     usd: 'text',
-    final: 'bigint',
     written_unix: 'bigint',
   },
 }
