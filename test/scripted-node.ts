@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Address, Hash } from '#base/address.ts'
+import type { LogFilter } from '#chain/chain-source.ts'
 import type { Timing } from '#chain/endpoints/endpoint.ts'
-import type { LogFilter } from '#chain/log-filter.ts'
 import { type LocalServer, startLocalServer } from './rpc-server.ts'
 
 /** A JSON-RPC call as it came over the socket. */

@@ -3,8 +3,7 @@ import { allEnded } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
-import type { Position } from './chain-event.ts'
-import type { ChainSource, SourceLog } from './chain-source.ts'
+import type { ChainSource, Position, SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
 const HEADERS_MAX = 5_000

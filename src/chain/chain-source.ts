@@ -1,6 +1,5 @@
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import type { LogFilter } from './log-filter.ts'
 
 export type SourceLog = Omit<Log, 'timestamp'> & { readonly timestamp: number | null }
 
@@ -73,4 +72,41 @@ export interface ChainSource {
   history(request: HistoryRequest): AsyncIterable<HistoryPart>
   distrust(host: string, reason: string): void
   endpoints(): readonly EndpointStatus[]
+}
+
+/** The last block whose facts are stored. */
+export interface Position extends BlockRef {
+  readonly timestamp: number
+}
+
+export interface ChainTip {
+  readonly head: BlockHeader
+  readonly safe: number
+  readonly finalized: number
+}
+
+export type ChainEvent =
+  | {
+      readonly kind: 'history'
+      readonly tip: ChainTip
+      readonly from: number
+      readonly to: number
+    }
+  | {
+      readonly kind: 'blocks'
+      readonly tip: ChainTip
+      readonly blocks: readonly { readonly header: BlockHeader; readonly logs: readonly Log[] }[]
+    }
+  | { readonly kind: 'reorg'; readonly tip: ChainTip; readonly ancestor: BlockHeader }
+  | { readonly kind: 'idle'; readonly tip: ChainTip }
+  /** The node lags, or the chain got shorter. */
+  | { readonly kind: 'behind'; readonly tip: ChainTip; readonly forked: boolean }
+
+export interface LogFilter {
+  /** `null`: any contract. */
+  readonly addresses: readonly Address[] | null
+  /** `null` accepts every value. */
+  readonly topics: readonly (readonly Hash[] | null)[]
+  /** Which event of which contract; the lists alone match more. */
+  readonly pairs?: readonly { readonly address: Address; readonly topic0: Hash }[]
 }

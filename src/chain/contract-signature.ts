@@ -1,6 +1,6 @@
 import { encodeData, from as parseFunction } from 'ox/AbiFunction'
 import type { Address, Hash } from '#base/address.ts'
-import { NodeRefusal } from './node-refusal.ts'
+import { NodeRefusal } from './rpc-error.ts'
 
 export interface WalletNode {
   /** Returns `0x` without a contract. */

@@ -5,9 +5,14 @@ import { allEnded } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
 import { orderLogs } from '#chain/parse-rpc.ts'
-import type { ChainEvent, ChainTip, Position } from './chain-event.ts'
-import type { ChainSource, SourceLog } from './chain-source.ts'
-import type { LogFilter } from './log-filter.ts'
+import type {
+  ChainEvent,
+  ChainSource,
+  ChainTip,
+  LogFilter,
+  Position,
+  SourceLog,
+} from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
 export interface FollowDeps {

@@ -1,7 +1,6 @@
 import type { Hash } from '#base/address.ts'
 import { isObject } from '#base/json.ts'
-import type { SourceLog } from './chain-source.ts'
-import type { LogFilter } from './log-filter.ts'
+import type { LogFilter, SourceLog } from './chain-source.ts'
 import { parseLogs } from './parse-rpc.ts'
 import { RpcError } from './rpc-error.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { column } from '#db/sql.ts'
 import {
+  type Channel,
   type Connection,
   type Migration,
   type OnMigration,
@@ -84,4 +85,25 @@ export const CLUSTERED = '/* clustered by its key */'
 function listStatements(migration: Migration, dialect: 'sqlite' | 'postgres'): string {
   const text = typeof migration.sql === 'string' ? migration.sql : migration.sql[dialect]
   return dialect === 'sqlite' ? text.replaceAll(CLUSTERED, 'without rowid') : text
+}
+
+/** Makes a trigger that notifies on PostgreSQL. `payload` is an expression on `new`, such as a column. */
+export function notificationTrigger(input: {
+  readonly channel: Channel
+  readonly after: string
+  readonly each: 'row' | 'statement'
+  readonly payload: string
+}): Tables {
+  const { channel, after, each, payload } = input
+  return {
+    sqlite: '',
+    postgres: `
+      create or replace function ${channel}_changed() returns trigger language plpgsql as $$
+        begin
+          perform pg_notify('${channel}', ${payload});
+          return null;
+        end $$;
+      create trigger ${channel} after ${after}
+        for each ${each} execute function ${channel}_changed()`,
+  }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { BlockClock } from '#chain/block-clock.ts'
-import type { ChainEvent, Position } from '#chain/chain-event.ts'
-import type { ChainSource } from '#chain/chain-source.ts'
+import type { ChainEvent, ChainSource, Position } from '#chain/chain-source.ts'
 import { ancestor, type FollowDeps, follow } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import {

@@ -1,8 +1,6 @@
 import type { Address, Hash } from '#base/address.ts'
 import { type Log, toPlace } from '#base/chain.ts'
-import type { Position } from '#chain/chain-event.ts'
-import type { SourceLog } from '#chain/chain-source.ts'
-import type { LogFilter } from '#chain/log-filter.ts'
+import type { LogFilter, Position, SourceLog } from '#chain/chain-source.ts'
 import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
@@ -10,7 +8,7 @@ import type { FoundContracts } from '#ecosystem/found-contracts.ts'
 import type { PriceBook } from './events/fold-events.ts'
 import type { Changes } from './feed.ts'
 
-export type { Position } from '#chain/chain-event.ts'
+export type { Position } from '#chain/chain-source.ts'
 
 export interface Change {
   readonly connection: Connection

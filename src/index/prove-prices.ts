@@ -1,6 +1,5 @@
 import { type Hash, showAddress } from '#base/address.ts'
-import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
-import type { LogFilter } from '#chain/log-filter.ts'
+import type { ChainSource, LogFilter, SourceLog } from '#chain/chain-source.ts'
 import { EndpointError, RpcError } from '#chain/rpc-error.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'

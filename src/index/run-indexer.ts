@@ -1,7 +1,6 @@
 import { sleep } from '#base/async.ts'
 import type { Clock } from '#base/time.ts'
-import type { ChainEvent, Position } from '#chain/chain-event.ts'
-import type { ChainSource } from '#chain/chain-source.ts'
+import type { ChainEvent, ChainSource, Position } from '#chain/chain-source.ts'
 import { DeepReorgError } from '#chain/follow.ts'
 import { type Engine, StoreError } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'

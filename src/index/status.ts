@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Address } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Finality } from '#base/chain.ts'
-import type { ChainTip, Position } from '#chain/chain-event.ts'
+import type { ChainTip, Position } from '#chain/chain-source.ts'
 import { DeepReorgError, UnlinkedBlocksError } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Tables } from '#db/engine.ts'
-import { notificationTrigger } from '#db/notifications.ts'
+import { notificationTrigger } from '#db/migrate.ts'
 import { leaderTables } from '#index/leader.ts'
 import { chainNotesTables, unknownFiguresTables } from '#index/status.ts'
 import { eventsTables } from './events/tables.ts'

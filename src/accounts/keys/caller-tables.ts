@@ -1,6 +1,6 @@
 import type { Tables } from '#db/engine.ts'
 import { appendOnly, type Guard, guardsSql } from '#db/guard.ts'
-import { notificationTrigger } from '#db/notifications.ts'
+import { notificationTrigger } from '#db/migrate.ts'
 
 export const callerGuards: readonly Guard[] = [
   { table: 'keys', name: 'keys_stay', on: 'delete' },

@@ -11,9 +11,8 @@ import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { isObject } from '#base/json.ts'
 import { retryAfterMs } from '#base/retry-after.ts'
-import type { BlockTag, ChainSource, SourceLog } from '../chain-source.ts'
+import type { BlockTag, ChainSource, LogFilter, SourceLog } from '../chain-source.ts'
 import { matches } from '../follow.ts'
-import type { LogFilter } from '../log-filter.ts'
 import {
   orderLogs,
   parseBlock,

@@ -1,6 +1,6 @@
 import { type Log, toPlace } from '#base/chain.ts'
 import type { MicroUsd } from '#base/money.ts'
-import type { Position } from '#chain/chain-event.ts'
+import type { Position } from '#chain/chain-source.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column, type SqlValue, sql, toStored } from '#db/sql.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'

@@ -3,8 +3,8 @@ import type { BlockRef } from '#base/chain.ts'
 import { isObject, type JsonObject } from '#base/json.ts'
 import type { ProvenBlock } from '#chain/chain-source.ts'
 import { callSource, openPost, type Post, type RpcCall } from '#chain/endpoints/json-rpc.ts'
-import { NodeRefusal } from '#chain/node-refusal.ts'
 import { parseBytes, parseLogs } from '#chain/parse-rpc.ts'
+import { NodeRefusal } from '#chain/rpc-error.ts'
 
 /** A call at block `at`; throws if the node lacks it, instead of using an older one. */
 interface CallInput {

@@ -10,7 +10,7 @@ import { type Address, type Hash, parseAddress, parseHash } from '#base/address.
 import { Mutex, sleep } from '#base/async.ts'
 import { greater, lesser, type MicroUsd, multiplyDivide } from '#base/money.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
-import { NodeRefusal } from '#chain/node-refusal.ts'
+import { NodeRefusal } from '#chain/rpc-error.ts'
 import { type Config, ConfigError } from '#config.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
