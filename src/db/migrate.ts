@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { column } from '#db/sql.ts'
 import {
   type Channel,
@@ -21,13 +20,6 @@ export function firstSchema(store: string, tables: readonly Tables[]): readonly 
       sql: { sqlite: join('sqlite'), postgres: join('postgres') },
     },
   ]
-}
-
-export function assertInOrder(migrations: readonly Migration[]): void {
-  for (const [index, migration] of migrations.entries()) {
-    const previous = migrations[index - 1]?.id ?? 0
-    assert(migration.id > previous, `migration ${migration.id} ${migration.name} is out of order`)
-  }
 }
 
 /** Refuses a database with migrations that this version does not know. */

@@ -177,7 +177,7 @@ export class Endpoint {
   /** Once two calls at once were answered, a stray refusal changes nothing. */
   #noteTwo({ kind, message }: EndpointError): void {
     if (kind === 'behind') this.#twoFailed = Number.NEGATIVE_INFINITY
-    const isBatchSize = kind === 'too-large' && /\bbatch/i.test(message)
+    const isBatchSize = kind === 'too-large' && /\bbatch|HTTP 413/i.test(message)
     if (OTHER_REASONS.includes(kind) && !isBatchSize) return
     this.#twoFailed += NO_BATCHES.test(message) ? TWO_FAILED_MAX : 1
   }

@@ -36,6 +36,7 @@ const noBatches: readonly (readonly [string, number, string])[] = [
     200,
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}',
   ],
+  ['HTTP 413', 413, 'request entity too large'],
   ['an answer to the first call alone', 200, '{"jsonrpc":"2.0","id":1,"result":null}'],
 ]
 for (const [name, status, text] of noBatches)

@@ -1,5 +1,5 @@
 import type { Engine, Migration, OnMigration } from '../engine.ts'
-import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
+import { appliedIds, applyMissing } from '../migrate.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
@@ -61,7 +61,6 @@ export function openPostgres(options: PostgresOptions): Engine {
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
     async migrate(migrations, onMigration) {
-      assertInOrder(migrations)
       return onOwnConnection(settings, (connection) =>
         migrateWithin(connection, { schema, migrations, onMigration }),
       )

@@ -15,7 +15,7 @@ import {
   type OnMigration,
   StoreError,
 } from '../engine.ts'
-import { appliedIds, applyMissing, assertInOrder } from '../migrate.ts'
+import { appliedIds, applyMissing } from '../migrate.ts'
 import { sql } from '../sql.ts'
 
 export interface SqliteOptions {
@@ -177,7 +177,6 @@ async function migrate(
     readonly onMigration: OnMigration | undefined
   },
 ): Promise<void> {
-  assertInOrder(migrations)
   // Usually no migration is missing, so avoid waiting for a writer.
   if (!(await isMissingAny(reader, migrations))) return
   await write(async (connection) => {
