@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { getMeter } from '#accounts/metering/meter/meter.ts'
 import { type Context, getRegistry } from '#context.ts'
 
 export interface GaugeReading {
@@ -23,6 +24,8 @@ const DELAY_RESOLUTION_MS = 20
 export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Metrics {
   const registry = getRegistry(ctx)
   for (const gauge of gauges) registerGauge(registry, gauge)
+  // The meter registers metrics of its own.
+  getMeter(ctx)
   const delay = registerEventLoopDelay(registry)
   return {
     text: () => registry.metrics(),

@@ -55,10 +55,7 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
-      headers: headerComponents({
-        payments: takesPayments(input),
-        csv: input.routes.some((route) => route.csv === true),
-      }),
+      headers: headerComponents(takesPayments(input)),
       responses: schemas.referIn(Object.fromEntries(responses)),
       schemas: schemas.all(),
     },
@@ -149,13 +146,7 @@ function toAnswers(input: OpenApiInput, route: Route): JsonObject {
     const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
       description: shape.description,
-      headers: headerRefs(
-        [
-          ...ANSWER_HEADERS[classifyRoute(route)],
-          ...(route.csv === true ? ['Content-Disposition'] : []),
-        ],
-        takesPayments(input),
-      ),
+      headers: headerRefs(Number(status), takesPayments(input)),
       content: {
         [route.stream === true ? 'text/event-stream' : 'application/json']: {
           schema: shape.schema,
@@ -169,14 +160,9 @@ function toAnswers(input: OpenApiInput, route: Route): JsonObject {
   return answers
 }
 
-function classifyRoute(route: Route): keyof typeof ANSWER_HEADERS {
-  if (route.metered) return 'metered'
-  return route.offer === undefined ? 'free' : 'paid'
-}
-
 function describeNotModified(input: OpenApiInput, route: Route): JsonObject {
   if (!route.metered || route.stream === true) return {}
-  const headers = headerRefs(ANSWER_HEADERS.free.concat('ETag'), takesPayments(input))
+  const headers = headerRefs(304, takesPayments(input))
   return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
 }
 
@@ -191,7 +177,7 @@ function describePayment(input: OpenApiInput, route: Route): JsonObject {
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',
-      headers: headerRefs(ANSWER_HEADERS.payment, true),
+      headers: headerRefs(402, true),
       content: { 'application/json': content },
     },
   }
@@ -230,7 +216,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Remaining': count('Free calls left today'),
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
   'X-RateLimit-Tier': text("The caller's tier", { enum: tiers.map(({ name }) => name) }),
-  'X-RateLimit-Source': text('What paid for the call', { enum: ['quota', 'prepaid'] }),
+  'X-RateLimit-Source': optional(text('What paid for the call', { enum: ['quota', 'prepaid'] })),
   'RateLimit-Policy': text('IETF form of the quota', {
     pattern: '^"daily";q=[0-9]+;w=86400$',
     examples: ['"daily";q=2000;w=86400'],
@@ -247,7 +233,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'Cache-Control': text('What a cache may do'),
   ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
   Link: optional(text('The next page, rel="next" (RFC 8288)')),
-  'Content-Disposition': optional(text('Of CSV: a name for the file')),
+  'Content-Disposition': optional(text('A name for the file of CSV')),
   'Retry-After': count('Seconds to wait before the next try'),
   'PAYMENT-REQUIRED': optional(
     text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),
@@ -259,7 +245,7 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
 }
 
-const everywhere = [
+const EVERYWHERE = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
@@ -272,33 +258,26 @@ const everywhere = [
   'Cache-Control',
 ]
 
-const paymentResponses = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
-
-const ofPayments: readonly string[] = ['PAYMENT-REQUIRED', ...paymentResponses]
-
-const ANSWER_HEADERS = {
-  free: everywhere,
-  paid: [...everywhere, ...paymentResponses],
-  metered: [...everywhere, 'X-RateLimit-Source', 'ETag', 'Link', ...paymentResponses],
-  payment: [...everywhere, 'PAYMENT-REQUIRED', ...paymentResponses],
+const OF_STATUS: Readonly<Record<number, readonly string[]>> = {
+  200: ['X-RateLimit-Source', 'ETag', 'Link', 'Content-Disposition'],
+  304: ['ETag'],
+  401: ['WWW-Authenticate'],
+  402: ['PAYMENT-REQUIRED'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
 }
 
-function refusalHeaders(status: number): readonly string[] {
-  if (status === 401) return [...everywhere, 'WWW-Authenticate']
-  if (status === 503) return [...everywhere, 'Retry-After', ...paymentResponses]
-  if (status === 500 || status === 409) return [...everywhere, ...paymentResponses]
-  return status === 429 ? [...everywhere, 'Retry-After'] : everywhere
+const PAYMENT_RESPONSES = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+
+function headerRefs(status: number, takesPayments: boolean): JsonObject {
+  const names = [...EVERYWHERE, ...(OF_STATUS[status] ?? [])]
+  if (takesPayments) names.push(...PAYMENT_RESPONSES)
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function headerRefs(names: readonly string[], takesPayments: boolean): JsonObject {
-  const present = names.filter((name) => takesPayments || !ofPayments.includes(name))
-  return Object.fromEntries(present.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-}
-
-function headerComponents(has: { readonly payments: boolean; readonly csv: boolean }): JsonObject {
+function headerComponents(takesPayments: boolean): JsonObject {
   const present = Object.entries(HEADER_COMPONENTS).filter(
-    ([name]) =>
-      (has.payments || !ofPayments.includes(name)) && (has.csv || name !== 'Content-Disposition'),
+    ([name]) => takesPayments || !name.includes('PAYMENT'),
   )
   return Object.fromEntries(present)
 }
@@ -373,7 +352,7 @@ function problemResponse(
 ): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
-    headers: headerRefs(refusalHeaders(status), takesPayments),
+    headers: headerRefs(status, takesPayments),
     content: {
       'application/problem+json': {
         schema: {

@@ -77,6 +77,7 @@ const STOP_MS = 20_000
 export function createApi(deps: ApiDeps): HttpServer {
   const stopping = new AbortController()
   const { ctx } = deps
+  getRequestMetrics(ctx)
   const newRequestId = requestIds()
   let isDraining = false
   const app = Fastify({

@@ -72,9 +72,3 @@ export function refuse(
 export function isRefusal(value: unknown): value is Refusal {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'refusal'
 }
-
-/** Counts failures by client address, and refuses an address that had too many. */
-export interface FailureGuard {
-  refusal(addressBucket: string): Refusal | undefined
-  failed(addressBucket: string): void
-}

@@ -5,7 +5,6 @@ import type { Engine } from '#db/engine.ts'
 import { WebhookSender } from '#feed/send-webhooks.ts'
 import { RETAINED_WEBHOOKS } from '#feed/webhook-store.ts'
 import { fencedBy, Leader } from '#index/leader.ts'
-import { readMappingAnomalies } from '#index/mappings.ts'
 import { createPruning, type Retained } from '#index/retained.ts'
 import { type Job, type JobRuns, type OpenJob, runJobs } from '#index/run-jobs.ts'
 import { readIndexStatus } from '#index/status.ts'
@@ -60,13 +59,6 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
       deps.onEnd(() => sender.stop())
       return () => sender.pass()
     },
-  },
-  {
-    name: 'mappings',
-    everySeconds: 60,
-    budgetSeconds: 30,
-    whileFailing: 'unreadable logs are not logged',
-    open: createAnomalyReport,
   },
   {
     name: 'retention',
@@ -164,21 +156,4 @@ export async function leadJobs(input: LeadJobsInput, signal: AbortSignal): Promi
   for (const end of ends) await end()
   ending.abort()
   await leading
-}
-
-/** Warns about logs that could not be decoded, again whenever their number grows. */
-function createAnomalyReport(
-  ctx: Pick<Context, 'ecosystem' | 'register' | 'logger'>,
-): () => Promise<void> {
-  const reported = new Map<string, number>()
-  return async () => {
-    const found = await ctx.register.snapshot((reads) => readMappingAnomalies(reads, ctx.ecosystem))
-    for (const anomalies of found) {
-      if (anomalies.kind === 'unlisted') continue
-      const name = `${anomalies.chain} ${anomalies.mapping} ${anomalies.reason}`
-      if ((reported.get(name) ?? 0) >= anomalies.logs) continue
-      reported.set(name, anomalies.logs)
-      ctx.logger.warn(anomalies, 'could not decode logs of a mapping')
-    }
-  }
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { before, describe, it, test } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createMetrics } from '#api/metrics.ts'
 import { readConfig } from '#config.ts'
 import { type ApiClient, createApiClient } from '#test/api-client.ts'
 import { assertLintFree } from '#test/assert-lint-free.ts'
 import { harnessParts } from '#test/http/api-harness.ts'
-import { type Served, serve, warnAboutAddress } from './serve.ts'
+import { type Served, serve } from './serve.ts'
 
 describe('the API', () => {
   let parts: Awaited<ReturnType<typeof harnessParts>>
@@ -191,16 +191,4 @@ describe('the API', () => {
     await assert.rejects(fetch(served.url))
     await parts.close()
   })
-})
-
-test('a local address with the port of a proxy is no reason for a warning, another port is', () => {
-  const warnings: unknown[] = []
-  const logger = pino({ level: 'silent' })
-  logger.warn = (...facts: unknown[]) => void warnings.push(facts)
-  const warnWith = (...trustedProxies: string[]) =>
-    warnAboutAddress({ logger, config: { trustedProxies } }, 'http://localhost:8080', 4020)
-  warnWith('127.0.0.1')
-  assert.deepEqual(warnings, [])
-  warnWith()
-  assert.equal(warnings.length, 1)
 })

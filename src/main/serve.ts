@@ -6,14 +6,13 @@ import { metaRoute } from '#api/meta-route.ts'
 import { createMetrics, type Metrics } from '#api/metrics.ts'
 import { type ApiDeps, createApi } from '#api/server.ts'
 import { sleep, TtlCache } from '#base/async.ts'
-import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
 import { wantedJobs } from '#main/jobs.ts'
 import { listRoutes, unconfiguredRoutes } from '#main/routes.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { listGauges } from '#ops/health/gauges.ts'
 import type { IndexProgress } from '#ops/health/index-progress.ts'
-import { type MetricsServer, startMetricsServer } from '#ops/health/metrics-server.ts'
+import { startMetricsServer } from '#ops/health/metrics-server.ts'
 import { type Leading, publicReadiness, readReadiness } from '#ops/health/read-readiness.ts'
 import { watchAccounts } from '#ops/health/store-state.ts'
 import { getSettling } from '#payments/x402/settling.ts'
@@ -39,7 +38,6 @@ export interface Served {
 /** Serves the API, and the metrics on their own port. */
 export async function serve(ctx: Context, composed: ServeInput): Promise<Served> {
   const { config, ecosystem } = ctx
-  const { name, publicBaseUrl } = ecosystem.service
   const draining = { isOn: false }
   const input = {
     ...composed,
@@ -47,12 +45,24 @@ export async function serve(ctx: Context, composed: ServeInput): Promise<Served>
     operatorReadiness: unlessDraining(draining, composed.operatorReadiness),
   }
   const routes = [...input.routes, metaRoute(ctx), ...healthRoutes(input)]
-  const pages = [statusPage(input, name), ...documentPages(ctx, routes), ...sitePages(ctx, routes)]
+  const pages = [
+    statusPage(input, ecosystem.service.name),
+    ...documentPages(ctx, routes),
+    ...sitePages(ctx, routes),
+  ]
   const api = createApi({ ...input, ctx, routes, pages })
-  const metrics = await openMetrics(config, input)
-  const port = await listen(() => api.listen(config), metrics)
+  const metrics =
+    config.metrics &&
+    input.metrics &&
+    (await startMetricsServer(
+      { metrics: input.metrics, readiness: input.operatorReadiness },
+      config.metrics,
+    ))
+  const port = await api.listen(config).catch(async (error: unknown) => {
+    await metrics?.stop()
+    throw error
+  })
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
-  warnAboutAddress(ctx, publicBaseUrl, port)
   return {
     url,
     port,
@@ -76,44 +86,6 @@ function unlessDraining(
     const { ready, parts } = await read()
     if (!draining.isOn) return { ready, parts }
     return { ready: false, parts: { ...parts, process: 'stopping' } }
-  }
-}
-
-/** Warns if the public address, which links, the OpenAPI document and offers use, looks wrong. Behind a proxy its port is the proxy's. */
-export function warnAboutAddress(
-  { logger, config }: Pick<Context, 'logger'> & { readonly config: Pick<Config, 'trustedProxies'> },
-  publicBaseUrl: string,
-  port: number,
-): void {
-  if (config.trustedProxies.length > 0) return
-  const { hostname, port: named, protocol } = new URL(publicBaseUrl)
-  const isLocal = hostname === 'localhost' || hostname === '127.0.0.1'
-  const expected = named === '' ? (protocol === 'https:' ? 443 : 80) : Number(named)
-  if (isLocal && expected !== port)
-    logger.warn(
-      { publicBaseUrl, port },
-      'service.publicBaseUrl names another port than this one: links in answers will not work',
-    )
-}
-
-async function openMetrics(
-  config: Pick<Config, 'metrics'>,
-  { metrics, operatorReadiness: readiness }: Pick<ServeInput, 'metrics' | 'operatorReadiness'>,
-): Promise<MetricsServer | undefined> {
-  if (config.metrics === undefined || metrics === undefined) return undefined
-  return startMetricsServer({ metrics, readiness }, config.metrics)
-}
-
-/** Stops the other server if one port is taken. */
-async function listen(
-  open: () => Promise<number>,
-  metrics: MetricsServer | undefined,
-): Promise<number> {
-  try {
-    return await open()
-  } catch (error) {
-    await metrics?.stop()
-    throw error
   }
 }
 

@@ -175,18 +175,6 @@ export async function recordSuccessor(
 
 export const ROTATIONS_MAX = 500
 
-export async function countRotations(connection: Connection, publicId: string): Promise<number> {
-  const [row] = await connection.run(sql`
-    with recursive past (public_id, depth) as (
-      select public_id, 0 from keys where public_id = ${publicId}
-      union all
-      select keys.public_id, past.depth + 1 from past join keys on keys.successor = past.public_id
-      where past.depth < ${ROTATIONS_MAX}
-    )
-    select max(depth) as rotations from past`)
-  return row === undefined ? 0 : (column.integerOrNull(row, 'rotations') ?? 0)
-}
-
 /** Returns for each key its newest rotation or itself. */
 export async function newestKeys(
   reads: { run(statement: Sql): Promise<readonly Row[]> },

@@ -18,7 +18,7 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { countRotations, listPublicIds, lockSuccessor, ROTATIONS_MAX } from './key-store.ts'
+import { listPublicIds, listRotations, lockSuccessor, ROTATIONS_MAX } from './key-store.ts'
 import { verifyPayerProof } from './message.ts'
 
 const withCallers = audited(eachEngine(startPostgres, HARNESS_MIGRATIONS))
@@ -117,8 +117,8 @@ withCallers(
     const key = await harness.mint()
     await addPredecessors(harness, { publicId: key.publicId, count: ROTATIONS_MAX - 1 })
     const last = await harness.rotate(key)
-    const counted = (id: string) => harness.engine.write((tx) => countRotations(tx, id))
-    assert.equal(await counted(last.publicId), ROTATIONS_MAX)
+    const counted = (id: string) => harness.engine.write((tx) => listRotations(tx, id))
+    assert.equal((await counted(last.publicId)).length, ROTATIONS_MAX + 1)
     const body = await harness.sign(key.wallet, 'rotate', { key: last.publicId })
     const path = { publicId: last.publicId }
     const refused = await harness.call('/api/keys/{publicId}/rotate', { path, body })

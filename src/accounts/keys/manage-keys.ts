@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import {
-  countRotations,
   insertKey,
   type Key,
   KeyRecord,
   Label,
   listKeys,
+  listRotations,
   lockKey,
   markRevoked,
   NewKey,
@@ -102,7 +102,8 @@ export function rotateRoute(ctx: Context): Route {
       const outcome = await actOnKey(ctx, input, async (connection, old, nowUnix) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'this key is revoked; mint a key')
-        if ((await countRotations(connection, publicId)) >= ROTATIONS_MAX) return refuseRotation()
+        const past = await listRotations(connection, publicId)
+        if (past.length > ROTATIONS_MAX) return refuseRotation()
         const limits = await carryLimits(connection, old, nowUnix)
         const made = await insertKey(connection, { ...old, keyPrefix, limits, nowUnix })
         if (isRefusal(made)) return made

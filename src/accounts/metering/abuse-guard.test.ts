@@ -5,7 +5,7 @@ import type { Caller } from '#base/caller.ts'
 import { readConfig } from '#config.ts'
 import { anonymous, keyed } from '#test/callers/meter-harness.ts'
 import { testContext } from '#test/test-context.ts'
-import { createFailureGuard, type GuardKind, guardCall } from './abuse-guard.ts'
+import { type GuardKind, guardCall, TokenBuckets } from './abuse-guard.ts'
 
 const PLAIN = readConfig({}, { isTty: false })
 
@@ -75,14 +75,14 @@ test('calls of wallets that are premium or have a balance count for the wallet, 
 test('only failures count against an address, and they expire', () => {
   let now = 0
   const limit = { burst: 2, refillPerSecond: 0.5 }
-  const guard = createFailureGuard({ clock: () => now, limit, message: 'too many' })
+  const guard = new TokenBuckets(() => now, limit, 'too many')
   for (let n = 0; n < 100; n += 1) assert.equal(guard.refusal('192.0.2.1'), undefined)
-  for (let n = 0; n < 2; n += 1) guard.failed('192.0.2.1')
+  for (let n = 0; n < 2; n += 1) guard.take('192.0.2.1')
   const refused = guard.refusal('192.0.2.1')
   assert.deepEqual([refused?.code, refused?.message], ['rate_limited', 'too many'])
   assert.equal(guard.refusal('192.0.2.2'), undefined)
   now += 2_000
   assert.equal(guard.refusal('192.0.2.1'), undefined)
-  guard.failed('192.0.2.1')
+  guard.take('192.0.2.1')
   assert.equal(guard.refusal('192.0.2.1')?.retryAfterSeconds, 2)
 })

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#base/caller.ts'
-import { type FailureGuard, type Refusal, refuse } from '#base/refusal.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
 import type { Clock } from '#base/time.ts'
 import type { GuardSetting } from '#config.ts'
 import { type Context, oncePerContext } from '#context.ts'
@@ -32,7 +32,7 @@ export function guardCall(
 ): Refusal | undefined {
   const buckets = getBuckets(ctx, kind)
   const counted = isTrusted(caller) && kind === 'general' ? caller.bucket : addressBucket
-  const refused = buckets.refusal(counted, 'too many requests from this address in a short time')
+  const refused = buckets.refusal(counted)
   if (refused === undefined) buckets.take(counted)
   return refused
 }
@@ -43,49 +43,34 @@ function isTrusted(caller: Caller): boolean {
 }
 
 /** Limits signatures that do not match their wallet. */
-export const getWrongSignatures = oncePerContext(({ clock, config }) =>
-  createFailureGuard({
-    clock,
-    limit: toLimit(config.guard.mint),
-    message: 'too many wrong signatures from this address; send this again later',
-  }),
+export const getWrongSignatures = oncePerContext(
+  ({ clock, config }) =>
+    new TokenBuckets(
+      clock,
+      toLimit(config.guard.mint),
+      'too many wrong signatures from this address; send this again later',
+    ),
 )
 
 /** Limits payments that match an offer but cannot be settled. */
-export const getFailedSettlements = oncePerContext(({ clock, config }) =>
-  createFailureGuard({
-    clock,
-    limit: toLimit(config.guard.claim),
-    message: 'too many payments from this address could not be settled; send this again later',
-  }),
+export const getFailedSettlements = oncePerContext(
+  ({ clock, config }) =>
+    new TokenBuckets(
+      clock,
+      toLimit(config.guard.claim),
+      'too many payments from this address could not be settled; send this again later',
+    ),
 )
-
-export function createFailureGuard({
-  clock,
-  limit,
-  message,
-}: {
-  readonly clock: Clock
-  readonly limit: GuardLimit
-  readonly message: string
-}): FailureGuard {
-  let buckets: TokenBuckets | undefined
-  return {
-    refusal: (addressBucket) => buckets?.refusal(addressBucket, message),
-    failed(addressBucket) {
-      buckets ??= new TokenBuckets(clock, limit)
-      buckets.take(addressBucket)
-    },
-  }
-}
 
 /** Keeps one cache per kind, so that a flood of one cannot evict the others. Built on first use, because each allocates all its room. */
 function getBuckets(ctx: Context, kind: GuardKind): TokenBuckets {
   const kinds = getKinds(ctx)
-  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, findLimit(ctx, kind))
+  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, findLimit(ctx, kind), TOO_MANY)
   kinds.set(kind, buckets)
   return buckets
 }
+
+const TOO_MANY = 'too many requests from this address in a short time'
 
 const getKinds = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
 
@@ -103,14 +88,16 @@ interface Tokens {
   atMs: number
 }
 
-class TokenBuckets {
+export class TokenBuckets {
   readonly #clock: Clock
   readonly #limit: GuardLimit
+  readonly #message: string
   readonly #buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
 
-  constructor(clock: Clock, limit: GuardLimit) {
+  constructor(clock: Clock, limit: GuardLimit, message: string) {
     this.#clock = clock
     this.#limit = limit
+    this.#message = message
   }
 
   take(name: string): void {
@@ -118,10 +105,11 @@ class TokenBuckets {
     this.#buckets.set(name, { left, atMs: this.#clock() })
   }
 
-  refusal(name: string, message: string): Refusal | undefined {
+  /** Refuses when no token is left. */
+  refusal(name: string): Refusal | undefined {
     const left = this.#left(name)
     if (left >= 1) return undefined
-    return refuse('rate_limited', message, {
+    return refuse('rate_limited', this.#message, {
       retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / this.#limit.refillPerSecond)),
     })
   }

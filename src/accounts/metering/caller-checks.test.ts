@@ -19,15 +19,10 @@ const CORRUPTIONS: Record<string, Sql> = {
     update wallets set active_keys = active_keys + 1`,
   'the paid calls of a day are the calls that its accounts were debited for': sql`
     update usage_days set paid = paid - 1`,
-  'every key has the shape that secrets and messages rely on': sql`
-    update keys set secret_digest = public_id`,
   'the free calls of the keys of a wallet are among those of the wallet': sql`
     update key_days set used = used + 100`,
-  'every daily row is keyed by a UTC midnight': sql`
-    update key_days set day = day + 1`,
   'a wallet has as many keys as it signed mints and rotated keys': sql`
     delete from used_messages`,
-  'each wallet with keys has one first key': sql`update keys set is_first = 1`,
   'every key balance belongs to an existing key': sql`
     insert into balances (account, prepaid, micro_usd) values ('key:ffffffff', 1, 0)`,
   'a rotated key is revoked, and its successor is another key of its wallet': sql`

@@ -65,7 +65,7 @@ async function checkByContract(
   const answer = await askNodes(ctx, posted)
   if (isRefusal(answer)) return answer
   if (answer === 'signed') return proof
-  failures.failed(addressBucket)
+  failures.take(addressBucket)
   if (answer === 'undeployed')
     return {
       ...refused,

@@ -128,7 +128,7 @@ async function settleNext<T>(
   }
   const verified = await verify(ctx, settling, payment)
   if (verified.kind === 'rejected') {
-    failures.failed(addressBucket)
+    failures.take(addressBucket)
     return verified
   }
   if (verified.kind === 'pending') return refuseUnknown(ctx, payload, null)
@@ -138,7 +138,7 @@ async function settleNext<T>(
   const outcome = verified.kind === 'paid' ? verified : await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
   // We sent a transaction that the chain does not show; it may have cost gas.
-  if (outcome.transaction !== null) failures.failed(addressBucket)
+  if (outcome.transaction !== null) failures.take(addressBucket)
   return refuseUnknown(ctx, payload, outcome.transaction)
 }
 

@@ -22,10 +22,11 @@ export const getMeter = oncePerContext((ctx): Meter => {
   assert(ctx.ecosystem.pricePerCall > 0n, 'a paid call has a price above zero')
   const refusedDay = new LRUCache<string, number>({ max: REFUSED_MAX })
   const today = () => startOfDay(unixNow(ctx.clock))
+  const { commits } = getMeterMetrics(ctx)
   const calls = new BatchQueue<Call, Admission | 'cut'>(async (batch) => {
     const startedMs = performance.now()
     const admissions = await admitBatch(ctx, batch)
-    getMeterMetrics(ctx).commits.observe((performance.now() - startedMs) / 1_000)
+    commits.observe((performance.now() - startedMs) / 1_000)
     return admissions
   })
   const states = new BatchQueue<Caller, MeterState>((callers) =>
