@@ -9,9 +9,9 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 4000,
-  api: 3237,
-  base: 745,
+  accounts: 3950,
+  api: 3220,
+  base: 739,
   chain: 3185,
   data: 5387,
   db: 1764,
@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 721,
   feed: 1657,
   index: 4827,
-  main: 1432,
+  main: 1379,
   ops: 4132,
   payments: 4813,
   site: 2065,
-  tests: 40247,
+  tests: 40226,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
