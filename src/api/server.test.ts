@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { answer } from '#route.ts'
-import { GOOD_KEY, type Harness, startHarness } from '#test/http/api-harness.ts'
+import { type Harness, startHarness } from '#test/http/api-harness.ts'
 
 describe('the HTTP server', () => {
   let world: Harness
@@ -49,20 +46,6 @@ describe('the HTTP server', () => {
     assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${json}\r\n${behind}`), [400, 200])
     const expecting = `${json}Expect: 100-continue\r\nConnection: close\r\n\r\n`
     assert.deepEqual(await statuses(`POST /api/echo HTTP/1.1\r\n${expecting}`), [100, 400])
-  })
-
-  const somaxconn = '/proc/sys/net/core/somaxconn'
-  const queues = existsSync(somaxconn) ? Number(readFileSync(somaxconn, 'utf8')) : 128
-  const skip = queues < 1_000 && 'the system keeps fewer connections waiting'
-  it('a thousand clients that connect while the thread is busy get a connection', { skip }, () => {
-    const text = `
-      let left = 1_000
-      const count = () => { left -= 1; if (left === 0) process.exit() }
-      for (let n = left; n > 0; n -= 1)
-        require('node:net').connect(${world.port}, '127.0.0.1', count).on('error', () => {})`
-    // Waits synchronously, so that nothing is accepted meanwhile.
-    const { status, signal } = spawnSync(process.execPath, ['-e', text], { timeout: 20_000 })
-    assert.deepEqual({ status, signal }, { status: 0, signal: null })
   })
 
   it('E9: no alias of a path is served, and none is charged', async () => {
@@ -278,47 +261,5 @@ describe('the HTTP server', () => {
     assert.match(response, /\r\nConnection: close\r\n/i)
     assert.match(response, /"error":"invalid_parameter"/)
     assert.equal(statusOf(await raw('GET /api/thing HTTP/1.0\r\n\r\n')), 200)
-  })
-
-  it('a path parameter that is too long is 400 with a known method, 405 with another', async () => {
-    const target = `/api/thing/${'x'.repeat(513)}`
-    assert.match(await line('GET', target), /"error":"invalid_parameter"/)
-    assert.equal(statusOf(await line('DELETE', target)), 405)
-    assert.equal(statusOf(await line('GET', `/api/thing/${'x'.repeat(512)}`)), 200)
-  })
-
-  it('a bad key is told before a body that cannot be read', async () => {
-    assert.equal((await post('{', { authorization: 'Bearer x' })).status, 401)
-    const known = await post('{', { authorization: `Bearer ${GOOD_KEY}` })
-    assert.equal(await errorOf(known), 'invalid_json')
-    assert.equal(known.headers.get('x-ratelimit-tier'), 'free')
-  })
-
-  it('a body that breaks off in its chunks, and an expectation of any kind, get answers with our headers', async () => {
-    const headers = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
-    const broken = await raw(`POST /api/echo HTTP/1.1\r\n${headers}\r\nzz\r\nabc\r\n`)
-    assert.equal(statusOf(broken), 400)
-    assert.match(broken, /\r\nx-ratelimit-limit: /)
-    const expecting = await line('GET', '/api/thing', 'Expect: something\r\n')
-    assert.equal(statusOf(expecting), 200)
-  })
-
-  it('headers that are too long are refused with an answer', async () => {
-    const response = await line('GET', '/api/thing', `X: ${'x'.repeat(20_000)}\r\n`)
-    assert.equal(statusOf(response), 413)
-  })
-
-  it('a value that would begin a header of its own is never sent', async () => {
-    const own = await startHarness()
-    for (const value of ['x\r\nSet-Cookie: a=b', 'x\n', 'x\r', 'x\0', 'x\u010a']) {
-      own.outcome = async () => answer(200, {}, { headers: { Link: value } })
-      const response = await fetch(`${own.origin}/api/thing`, {
-        headers: { authorization: `Bearer ${GOOD_KEY}` },
-      })
-      assert.equal(response.status, 500)
-      assert.equal(response.headers.get('set-cookie'), null)
-      assert.equal(response.headers.get('x-ratelimit-tier'), 'free')
-    }
-    await own.server.stop()
   })
 })

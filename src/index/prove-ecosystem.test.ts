@@ -122,15 +122,6 @@ test('a token without decimals() is taken as the file says, with a warning; a co
   await assert.rejects(refused, /^ProofError: tokens\[0\]\.decimals: .* so it is not a token/)
 })
 
-test('a payment asset of other decimals is refused', async () => {
-  const weth = '0x4200000000000000000000000000000000000006'
-  const error = await proofOf((file) => ({
-    ...file,
-    payment: { ...localEcosystem.payment, asset: weth },
-  }))
-  assertTold(error, /^payment\.asset: USDC has 18 decimals, not 6; choose another asset/)
-})
-
 test('a wrong EIP-712 domain of the payment asset is refused', async () => {
   const error = await proofOf((file) => ({
     ...file,
@@ -162,35 +153,6 @@ function priceOf({ price }: EcosystemFile['tokens'][number]): PriceFile {
 test('a pool of other tokens is refused', async () => {
   const error = await withPrice({ address: CRYPT_PAIR })
   assertTold(error, /^tokens\[0\]\.price\.address: the pool at .* not of GRAVE and WETH/)
-})
-
-test('a pool with another quote is refused with the symbol of its other token', async () => {
-  const error = await withPrice({ quote: 'USDC' })
-  assertTold(
-    error,
-    /^tokens\[0\]\.price\.quote: the pool at .* not of GRAVE and USDC; write "WETH"/,
-  )
-})
-
-test('a pool of another kind is refused', async () => {
-  const error = await withPrice({ kind: 'uniswap-v3' })
-  assertTold(
-    error,
-    /^tokens\[0\]\.price\.kind: .* emits no Swap\(.* of kind "uniswap-v3" .*; write "uniswap-v2"$/,
-  )
-})
-
-test('a feed with other decimals is refused', async () => {
-  const error = await proofOf((file) => ({
-    ...file,
-    tokens: file.tokens.map((token) =>
-      token.symbol === 'WETH' ? { ...token, price: { ...priceOf(token), decimals: 18 } } : token,
-    ),
-  }))
-  assertTold(
-    error,
-    /^tokens\[2\]\.price\.decimals: .* has 8 decimals, the file says 18; write 8, or/,
-  )
 })
 
 test('a node that does not answer is told by the field of its URL', async () => {

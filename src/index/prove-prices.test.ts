@@ -62,13 +62,6 @@ test('a pool given as one of another dialect is refused with the kind of its eve
   }
 })
 
-test('a contract that emits no prices is refused', async () => {
-  const said = await proofOf({ ...common, kind: 'uniswap-v2', address: grave })
-  assert.match(said, /^ProofError tokens\[0\]\.price\.kind: 0x.* has no token0\(\) and token1\(\)/)
-  const feed = await proofOf({ kind: 'chainlink', chain: 'base', address: grave, decimals: 18 })
-  assert.match(feed, /has not emitted AnswerUpdated\(.*"chainlink" .* since block 0/)
-})
-
 test('a feed is proven by the events of its aggregator, at a proxy as at the aggregator itself', async () => {
   const feed = { kind: 'chainlink', chain: 'base', decimals: 8 } as const
   assert.equal(await proofOf({ ...feed, address: await deploy('FeedProxy', ethUsdFeed) }), '')
@@ -111,44 +104,6 @@ test('a source without an event in the blocks that a node serves is accepted wit
     )
     const asked = node.methods.filter((method) => method === 'eth_getLogs').length
     assert.equal(asked, 3 * 24)
-  } finally {
-    await node.stop()
-  }
-})
-
-test('the proof of a source in use costs one or two requests for logs', async () => {
-  const node = await startLyingNode(base.rpcUrl)
-  try {
-    assert.equal(await proofOf({ ...common, kind: 'uniswap-v2', address: gravePair }, node.url), '')
-    const asked = node.methods.filter((method) => method === 'eth_getLogs').length
-    // GRAVE, CRYPT and WETH have one source each.
-    assert.ok(asked >= 3 && asked <= 6, String(asked))
-  } finally {
-    await node.stop()
-  }
-})
-
-test('a source out of use is looked for where the next one begins', async () => {
-  const node = await startLyingNode(base.rpcUrl)
-  try {
-    const head = Number(await base.client.rpc.send({ method: 'eth_blockNumber' }))
-    const asked: number[] = []
-    node.lie = ({ method, params }, result) => {
-      if (method !== 'eth_getLogs') return result
-      const [{ address, toBlock }] = params as [{ address: string[]; toBlock: string }]
-      if (address[0] === gravePair.toLowerCase()) asked.push(Number(toBlock))
-      return result
-    }
-    const since = head - 5
-    const said = await proofOf(
-      [
-        { ...common, kind: 'uniswap-v2', address: gravePair },
-        { kind: 'chainlink', chain: 'base', address: ethUsdFeed, decimals: 8, since },
-      ],
-      node.url,
-    )
-    assert.equal(said, '')
-    assert.equal(asked[0], since)
   } finally {
     await node.stop()
   }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { logIndexAt } from '#base/chain.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { type Engine, StoreError } from '#db/engine.ts'
+import type { Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
@@ -16,7 +15,6 @@ import { localEcosystemAt, type RunningIndexer, startIndexer } from '#test/index
 import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { eventually } from '#test/world.ts'
 import { readPosition, readProgress } from './status.ts'
 
 const { grave } = addresses.base
@@ -124,19 +122,6 @@ onChains('a chain that stays shorter on another branch is followed back', async 
   assert.deepEqual(indexer.failures, [])
 })
 
-onChains('a node that lags changes nothing, however often it is asked', async (world) => {
-  const { base, register, start } = world
-  const indexer = start(register)
-  await indexer.caughtUp()
-  base.faults.headNumber = 35
-  await sleep(fivePollsMs)
-  assert.equal(await positionOf(register), 41)
-  base.faults.headNumber = undefined
-  base.chain = base.chain.addEmpty(1)
-  await indexer.caughtUp()
-  assert.deepEqual(indexer.failures, [])
-})
-
 onChains('a reorganisation of final blocks stops the chain and deletes nothing', async (world) => {
   const { base, register, start } = world
   const indexer = start(register)
@@ -190,19 +175,6 @@ onChains(
   },
 )
 
-onChains('a transfer of nothing to a burn address is no burn', async (world) => {
-  const { base, register, start } = world
-  const burns = [logOf.burn(grave, holder, 0n), logOf.burn(grave, holder, 2n)]
-  base.chain = base.chain.add({ logs: burns })
-  const indexer = start(register)
-  await indexer.caughtUp()
-  const events = await register.read(sql`select place from events where dataset = 'burns'`)
-  assert.deepEqual(
-    events.map((row) => logIndexAt(Number(row.place))),
-    [1],
-  )
-})
-
 onPostgres(
   'a writer that another leader has followed stops writing until it leads again',
   ({ engine }) =>
@@ -226,20 +198,4 @@ onPostgres(
       assert.equal(held.at(-1), true)
       await indexer.stop()
     }),
-)
-
-onEach('a store that fails once when a chain begins ends nothing', ({ engine }) =>
-  withChains(async ({ start }) => {
-    let failures = 0
-    const flaky: Engine = {
-      ...engine,
-      snapshot: (work) =>
-        failures++ === 0
-          ? Promise.reject(new StoreError('the store is gone'))
-          : engine.snapshot(work),
-    }
-    start(flaky)
-    await eventually(async () => (await positionOf(engine)) !== undefined || undefined, 10_000)
-    assert.ok(failures > 1)
-  }),
 )

@@ -8,7 +8,7 @@ import {
   receivableAccount,
 } from '#accounts/ledger/account.ts'
 import { type LedgerDifference, ledgerChecks } from '#accounts/ledger/check.ts'
-import { DAY_SECONDS, startOfDay } from '#base/time.ts'
+import { startOfDay } from '#base/time.ts'
 import { ConstraintError, type Engine } from '#db/engine.ts'
 import { firstSchema } from '#db/migrate.ts'
 import { type Sql, sql } from '#db/sql.ts'
@@ -112,24 +112,6 @@ onBoth('two moves against one another never deadlock', async (store) => {
   assert.equal(await balanceOf(engine, OTHER), 1_000n)
 })
 
-onBoth('batches that name accounts in opposite orders never deadlock', async (store) => {
-  const { engine } = store
-  const accounts = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => keyAccount(each.repeat(8)))
-  for (const account of accounts) await postTo(engine, transfer(account, CHAIN_IN, account, 9_000n))
-  const replica = store.replica()
-  await Promise.all(
-    Array.from({ length: 80 }, (_, n) => {
-      const calls = new Map(
-        (n % 2 === 0 ? accounts : accounts.toReversed()).map((name) => [name, 1]),
-      )
-      const input = { calls, pricePerCall: 100n, day: TODAY + (n % 3) * DAY_SECONDS }
-      return (n % 4 < 2 ? engine : replica).write((tx) => spendCalls(tx, input))
-    }),
-  )
-  for (const account of accounts) assert.equal(await balanceOf(engine, account), 1_000n)
-  assert.deepEqual(await audit(engine), [])
-})
-
 onBoth('the database itself refuses what would falsify the ledger', async ({ engine }) => {
   await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
   await spend(engine, 2)
@@ -200,45 +182,6 @@ onBoth('spending stops at the last call that the balance holds', async ({ engine
   assert.deepEqual(await audit(engine), [])
 })
 
-onBoth('an account that was never posted to pays for no call', async ({ engine }) => {
-  assert.equal(await spend(engine, 3), 0)
-  assert.equal(await balanceOf(engine, KEY), 0n)
-  assert.deepEqual(await audit(engine), [])
-  await postTo(engine, transfer('a', CHAIN_IN, KEY, 500n))
-  assert.equal(await spend(engine, 2), 2)
-  assert.deepEqual(await audit(engine), [])
-})
-
-onBoth('each account of a batch pays for as many calls as it holds', async ({ engine }) => {
-  await postTo(engine, transfer('a', CHAIN_IN, KEY, 1_000n))
-  await postTo(engine, transfer('b', CHAIN_IN, OTHER, 550n))
-  const pay = (own: number, others: number) =>
-    engine.write((tx) => {
-      const calls = new Map([
-        [OTHER, others],
-        [KEY, own],
-      ])
-      return spendCalls(tx, { calls, pricePerCall: 100n, day: TODAY })
-    })
-  const paid = (own: number, others: number, balances: readonly [bigint, bigint]) =>
-    new Map([
-      [KEY, { calls: own, balance: balances[0] }],
-      [OTHER, { calls: others, balance: balances[1] }],
-    ])
-  assert.deepEqual(await pay(3, 4), paid(3, 4, [700n, 150n]))
-  assert.deepEqual(await pay(3, 2), paid(3, 1, [400n, 50n]))
-  assert.deepEqual(await pay(5, 1), paid(4, 0, [0n, 50n]))
-  const spent = await engine.read(sql`select account, calls from spend_days order by account`)
-  assert.deepEqual(
-    spent.map((row) => [row.account, row.calls]),
-    [
-      [KEY, 10],
-      [OTHER, 5],
-    ],
-  )
-  assert.deepEqual(await audit(engine), [])
-})
-
 onBoth('fifty spenders on two replicas share a balance of twenty calls', async (store) => {
   const { engine } = store
   const replica = store.replica()
@@ -265,17 +208,6 @@ onBoth('a locked balance holds still until the transaction ends', async (store) 
   await spending
   assert.equal(locked, 1_000n)
   assert.equal(await engine.write((tx) => lockBalance(tx, receivableAccount(KEY))), 0n)
-})
-
-onBoth('money is spent at a price only', async ({ engine }) => {
-  await postTo(engine, transfer('a', CHAIN_IN, KEY, 5_000n))
-  const insert = (price: number) =>
-    engine.write((tx) =>
-      tx.run(sql`insert into spend_days (account, day, price_micro_usd, calls, micro_usd)
-        values (${KEY}, ${TODAY}, ${price}, 0, 0)`),
-    )
-  await assert.rejects(insert(0), ConstraintError)
-  await insert(100)
 })
 
 const TABLES = ['postings', 'journal_entries', 'balances', 'spend_days']

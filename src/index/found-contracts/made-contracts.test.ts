@@ -14,8 +14,6 @@ import { startPostgres } from '#test/postgres.ts'
 import { buildAnew, differenceOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { eventually } from '#test/world.ts'
-import { toAnyDataset } from '../dataset.ts'
-import { contractsDataset } from '../found-contracts.ts'
 
 const { grave } = addresses.base
 const { holder, operator } = accounts
@@ -169,10 +167,6 @@ onEach('a contract leaves with the block that made it', ({ engine }) =>
   }),
 )
 
-onEach('more contracts than a filter may name are found by their event', ({ engine }) =>
-  withWorld(async ({ index }) => assert.deepEqual(await index(engine), [1, 3]), { manyMade: 600 }),
-)
-
 onEach('a factory is followed up to a number of contracts, the same in any index', ({ engine }) =>
   withWorld(async ({ base }) => {
     const bounded = () => boundedTo(3, ecosystemAt(base))
@@ -214,26 +208,6 @@ onEach('a log of a made contract that a node leaves out of a new block is notice
     } finally {
       await indexer.stop()
     }
-  }),
-)
-
-onEach('a contract that is read in history is unknown until it is stored', ({ engine }) =>
-  withWorld(async ({ ecosystem }) => {
-    const { made: source } = ecosystem.dividends[0] ?? {}
-    assert.ok(source !== undefined)
-    const dataset = toAnyDataset(contractsDataset({ factories: [source], emitters: [] }))
-    const { hash: blockHash, timestamp, logs } = chain.at(2)
-    const [built] = logs.filter(({ address }) => address === factory)
-    assert.ok(built !== undefined)
-    const { transactionHash: txHash, transactionIndex: txIndex, ...more } = built
-    const log = { chainId: 8453, blockNumber: 2, blockHash, timestamp, txHash, txIndex, ...more }
-    const staged = dataset.stage(() => undefined)
-    staged.take([log])
-    assert.equal(source.found.size, 0)
-    dataset.learn?.([log])
-    assert.equal(source.found.counts(pot(0), 2), true)
-    await engine.snapshot(async (reads) => dataset.load?.(reads, 8453))
-    assert.equal(source.found.size, 0)
   }),
 )
 

@@ -9,7 +9,7 @@ import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { holder, usdc } from '#test/local-addresses.ts'
-import { type Lie, type LyingNode, Refused, startLyingNode } from '#test/lying-node.ts'
+import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
@@ -174,21 +174,6 @@ onEach('a payment stays through one wrong answer about its block', async ({ engi
   assert.deepEqual(await scan.deposits(), ['5 3 1'])
 })
 
-onEach('a payment stays when its log is once given with another block', async ({ engine }) => {
-  const scan = begin(engine)
-  await scan.follow(genesis)
-  const paid = genesis.add({ logs: [pay(5n)] })
-  await scan.follow(paid)
-  node.lie = ({ method }, result) =>
-    method === 'eth_getLogs' && Array.isArray(result)
-      ? result.map((log) => ({ ...log, blockHash: `0x${'cd'.repeat(32)}` }))
-      : result
-  await scan.follow(paid.addEmpty(90), 1)
-  node.lie = undefined
-  await scan.follow(paid.addEmpty(90), 4)
-  assert.deepEqual(await scan.deposits(), ['5 3 1'])
-})
-
 onEach('a payment of a branch that was missed goes once its block is final', async ({ engine }) => {
   const scan = begin(engine)
   await scan.follow(genesis)
@@ -201,19 +186,6 @@ onEach('a payment of a branch that was missed goes once its block is final', asy
   node.lie = undefined
   await scan.follow(other.addEmpty(100), 4)
   assert.deepEqual(await scan.deposits(), [])
-})
-
-onEach('new payments are proven while history cannot be read', async ({ engine }) => {
-  const scan = begin(engine)
-  const old = genesis.addEmpty(200)
-  await scan.follow(old, 1)
-  node.lie = ({ method, params: [filter] }, result) => {
-    const { fromBlock } = Object(filter) as { readonly fromBlock?: string }
-    if (method === 'eth_getLogs' && Number(fromBlock) < 200) throw new Refused('history is gone')
-    return result
-  }
-  await assert.rejects(scan.follow(old.add({ logs: [pay(7n)] }).addEmpty(70), 1))
-  assert.deepEqual(await scan.deposits(), ['7 203 1'])
 })
 
 onEach('a scan goes on after a node called a block final that was not', async ({ engine }) => {

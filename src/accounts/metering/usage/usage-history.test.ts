@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { DAY_SECONDS } from '#base/time.ts'
-import { sql } from '#db/sql.ts'
 import {
   assertSound,
   bearer,
@@ -15,7 +14,6 @@ import {
 } from '#test/callers/callers-harness.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { callerChecks } from '../caller-checks.ts'
 
 const onBoth = eachEngine(startPostgres, HARNESS_MIGRATIONS)
 
@@ -135,44 +133,4 @@ onBoth('a history as CSV has a row for each day and key', async ({ engine }) => 
     `2026-11-21,1795219200,${first.publicId},2,0,0,false`,
     `2026-11-21,1795219200,${second.publicId},1,0,0,false`,
   ])
-})
-
-onBoth('a wallet that rotates without end gets an answer with an end', async ({ engine }) => {
-  const harness = createHarness(engine)
-  const { secret, wallet } = await harness.mint()
-  await harness.admit(secret, 1)
-  const owner = wallet.address.toLowerCase()
-  await engine.write(async (tx) => {
-    for (let n = 0; n < 150; n += 1) {
-      const publicId = n.toString(16).padStart(8, '0')
-      await tx.run(sql`
-        insert into keys (public_id, secret_digest, wallet, created_unix, revoked_unix)
-        values (${publicId}, ${publicId}, ${owner}, ${2_000_000_000 + n}, 1)`)
-      await tx.run(sql`
-        insert into key_days (public_id, day, used) values (${publicId}, 1795219200, 1)`)
-    }
-    await tx.run(sql`update usage_days set used = used + 150, quota_most = 1000`)
-  })
-  const { history } = await historyOf(harness, secret, { days: '1' })
-  const keys = history[0]?.keys ?? []
-  assert.equal(keys.length, 101)
-  assert.deepEqual(
-    keys.filter((key) => key.publicId === null).map((key) => key.requestCount),
-    [51],
-  )
-  assert.equal(history[0]?.requestCount, 151)
-})
-
-onBoth('calls that are counted for no key are in the history without one', async ({ engine }) => {
-  const harness = createHarness(engine)
-  const first = await harness.mint()
-  const second = await harness.mint(first.wallet)
-  await harness.admit(first.secret, 5)
-  await harness.admit(second.secret, 2)
-  await engine.write((tx) =>
-    tx.run(sql`insert into key_days (day, public_id, used) select day, bucket, 4 from usage_days`),
-  )
-  const { history } = await historyOf(harness, first.secret, { days: '1' })
-  assert.deepEqual(keysOf(history[0]), { [first.publicId]: 1, [second.publicId]: 2, null: 4 })
-  for (const check of callerChecks) assert.deepEqual(await engine.snapshot(check.run), [])
 })
