@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4132,
   payments: 4813,
   site: 2065,
-  tests: 40226,
+  tests: 38712,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
