@@ -4,19 +4,13 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
-  ListResourcesRequestSchema,
   ListToolsRequestSchema,
   McpError,
-  ReadResourceRequestSchema,
-  type Resource,
-  type TextResourceContents,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { identifyCaller } from '#accounts/metering/callers.ts'
-import { askRoutes } from '#api/ask-routes.ts'
 import { metered } from '#api/metered.ts'
 import { typed } from '#api/openapi.ts'
-import type { Page } from '#api/pages.ts'
 import { getServiceFacts } from '#api/service-facts.ts'
 import { isObject } from '#base/json.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
@@ -26,11 +20,10 @@ import { acceptsType, BROKEN_BODY, type Call, type Outgoing, type Route, toTarge
 interface McpDeps {
   readonly ctx: Context
   readonly routes: readonly Route[]
-  readonly pages: readonly Page[]
 }
 
 const INSTRUCTIONS =
-  'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free.'
+  'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free. /llms.txt and /openapi.json of the service say more.'
 
 /** Answers one message of MCP's streamable HTTP transport. Each request has a server of its own, so any replica can answer the next. */
 export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing | Refusal> {
@@ -108,7 +101,7 @@ function createServer(deps: McpDeps, message: Call, answered: Answered): Server 
   const { name, version } = getServiceFacts(deps.ctx)
   const server = new Server(
     { name, version },
-    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...listTools(deps)] }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
@@ -126,48 +119,7 @@ function createServer(deps: McpDeps, message: Call, answered: Answered): Server 
     answered.headers = headers
     return result
   })
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
-    resources: listResources(deps.ctx),
-  }))
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params }) => ({
-    contents: [await readResource(deps, message, params.uri)],
-  }))
   return server
-}
-
-const META = '/api/meta'
-
-const RESOURCES = [
-  { name: META, title: 'Chains, tokens, metrics, limits and prices', mimeType: 'application/json' },
-  { name: '/llms.txt', title: 'How to use the service', mimeType: 'text/plain' },
-  { name: '/openapi.json', title: 'The OpenAPI document', mimeType: 'application/json' },
-] as const
-
-function listResources({ ecosystem }: Context): Resource[] {
-  return RESOURCES.map((each) => ({
-    uri: `${ecosystem.service.publicBaseUrl}${each.name}`,
-    ...each,
-  }))
-}
-
-async function readResource(
-  deps: McpDeps,
-  message: Call,
-  uri: string,
-): Promise<TextResourceContents> {
-  const { publicBaseUrl } = deps.ctx.ecosystem.service
-  const path = uri.startsWith(publicBaseUrl) ? uri.slice(publicBaseUrl.length) : uri
-  const resource = RESOURCES.find(({ name }) => name === path)
-  if (resource === undefined)
-    throw new McpError(ErrorCode.InvalidParams, `unknown resource "${uri}"; see resources/list`)
-  const { mimeType } = resource
-  if (path === META)
-    return { uri, mimeType, text: JSON.stringify(await askRoutes(deps.routes)('getMeta')) }
-  const page = deps.pages.find((each) => each.path === path)
-  const outgoing = await page?.read({ ...message, headers: {} })
-  if (outgoing === undefined || isRefusal(outgoing))
-    throw new McpError(ErrorCode.InternalError, outgoing?.message ?? 'there is none now')
-  return { uri, mimeType, text: decodeBody(outgoing) }
 }
 
 interface ToolCall {
@@ -305,7 +257,7 @@ function toolParameters({ parameters }: Pick<Route, 'parameters'>) {
   return Object.entries(parameters).filter(([name]) => name !== 'format')
 }
 
-/** Leaves out answer schemas, which the resource /openapi.json has. */
+/** Leaves out answer schemas, which /openapi.json has. */
 function describeTool(ctx: Context, route: Route): Tool {
   const parameters = toolParameters(route)
   return {

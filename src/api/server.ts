@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyError,
@@ -78,7 +78,6 @@ export function createApi(deps: ApiDeps): HttpServer {
   const stopping = new AbortController()
   const { ctx } = deps
   getRequestMetrics(ctx)
-  const newRequestId = requestIds()
   let isDraining = false
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -95,16 +94,17 @@ export function createApi(deps: ApiDeps): HttpServer {
       // Node's own 400 lacks our headers.
       requireHostHeader: false,
     },
-    genReqId: newRequestId,
+    genReqId: requestIds(),
     routerOptions: {
       // Read only by `HttpCall`, as a Map.
       querystringParser: parseQuery as (text: string) => HttpQuery & Record<string, never>,
       maxParamLength: PATH_PARAMETER_MAX,
     },
     frameworkErrors: (_error, request, reply) => void unmatched(request, reply),
-    clientErrorHandler: (error, socket) => void refuseMalformed(error, socket),
   })
   app.server.maxConnections = CONNECTIONS_MAX
+  // Node itself refuses what is not HTTP, without breaking into an earlier answer as Fastify's handler may.
+  app.server.removeAllListeners('clientError')
   // Ignores the header Expect (RFC 9110, 10.1.1), because Node's own 417 lacks our headers.
   app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange))
   readJsonBodies(app)
@@ -141,27 +141,6 @@ export function createApi(deps: ApiDeps): HttpServer {
     const call = callOf(request)
     const read = async () => ({ status: 204, headers: preflightHeaders(allow), body: '' })
     return send(call, reply, await unmetered(ctx, call, read))
-  }
-  /** Refuses HTTP that Node cannot parse, without breaking into the answer of an earlier request. */
-  const refuseMalformed = async (error: NodeJS.ErrnoException, socket: Socket) => {
-    const bucket = findAddressBucket(ctx, socket.remoteAddress ?? '', {})
-    const call = {
-      requestId: newRequestId(),
-      method: '',
-      headers: {},
-      addressBucket: bucket,
-      target: '',
-    }
-    const unheard = { path: {}, query: NO_QUERY, body: undefined, signal: stopping.signal }
-    const refusal = refuseUnparsed(error.code)
-    const whole = { ...call, ...unheard, isCut: () => false }
-    const outgoing = await unmetered(ctx, whole, async () => refusal)
-    const { status, headers, body } = outgoing
-    const last = ['x-request-id', call.requestId, 'content-length', String(Buffer.byteLength(body))]
-    const pairs = [...headers, ...CONSTANT_HEADERS, ...last, 'connection', 'close']
-    const lines = pairs.map((each, index) => (index % 2 === 0 ? `${each}: ` : `${each}\r\n`))
-    if (!socket.writable || isAnswering(socket)) return void socket.destroy()
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   }
 
   app.addHook('onRequest', async (request, reply) => {
@@ -328,21 +307,6 @@ function refuseError({ code, statusCode }: FastifyError): Refusal {
   if (statusCode === 400)
     return refuse('invalid_body', 'the length of the body differs from Content-Length')
   return refuse('internal_error', 'internal error; quote the X-Request-Id to support')
-}
-
-function refuseUnparsed(code: string | undefined): Refusal {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return refuse('payload_too_large', 'the request line and headers are too long')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return refuse('invalid_parameter', 'the request came too slowly')
-  return refuse('invalid_parameter', 'not a well-formed HTTP/1.1 request')
-}
-
-/** Uses the check that Node makes before it writes its own 400. */
-function isAnswering(
-  socket: Socket & { readonly _httpMessage?: { readonly _headerSent: boolean } | null },
-): boolean {
-  return socket._httpMessage?._headerSent === true
 }
 
 /** The call's signal ends the stream when the client leaves or the server stops. */

@@ -65,13 +65,15 @@ const VERIFIER_JOBS: readonly VerifierJob[] = [
     everySeconds: 60,
     budgetSeconds: 60,
     whileFailing: 'old rows stay in the accounts',
-    open({ accounts: engine, register, clock, ecosystem }) {
-      const headUnix = async () => {
-        const status = await register.snapshot((reads) => readIndexStatus(reads, ecosystem.chains))
-        return status?.asOfUnix
-      }
-      return createRetention({ engine, clock, headUnix })
-    },
+    open: ({ accounts: engine, register, clock, ecosystem }) =>
+      createRetention({
+        engine,
+        clock,
+        async headUnix() {
+          const { chains } = ecosystem
+          return (await register.snapshot((reads) => readIndexStatus(reads, chains)))?.asOfUnix
+        },
+      }),
   },
 ]
 

@@ -10,7 +10,7 @@ import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { Leader } from '#index/leader.ts'
 import { proveEcosystem, proveStartBlocks, watchDecimals } from '#index/prove-ecosystem.ts'
-import { type IndexerDeps, runIndexer } from '#index/run-indexer.ts'
+import { runIndexer } from '#index/run-indexer.ts'
 import { runJobs } from '#index/run-jobs.ts'
 import { type IndexProgress, makeChainReport } from '#ops/health/index-progress.ts'
 
@@ -37,41 +37,31 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
-  const turn = { leads: false }
   const changed = new AbortController()
   const watching = watchDecimals(ecosystem, sourceOf, changed)
   const ending = AbortSignal.any([signal, changed.signal])
-  await Promise.all([
-    runIndexer(indexerDeps(input, { sourceOf, leader, turn }), ending),
-    runJobs([watching], { leader: turn, logger, runs: new Map() }, ending),
-  ])
-  changed.signal.throwIfAborted()
-}
-
-interface Indexing {
-  sourceOf(chain: Chain): ChainSource
-  readonly leader: Leader
-  /** Whether this process leads. */
-  readonly turn: { leads: boolean }
-}
-
-function indexerDeps(input: IndexInput, indexing: Indexing): IndexerDeps {
-  const { sourceOf, leader, turn } = indexing
-  const { ecosystem, logger } = input
-  const logLead = reportLead(logger)
-  return {
-    ...input,
-    leader,
-    datasets: allDatasets(ecosystem),
-    prices: openPriceBook(ecosystem.tokens),
-    sourceOf,
-    reportOf: (chain) => makeChainReport({ ...input, chain, source: sourceOf(chain) }),
-    onLead(leads) {
-      turn.leads = leads
-      logLead(leads)
-      input.onLead(leads)
+  let before: boolean | undefined
+  const indexing = runIndexer(
+    {
+      ...input,
+      leader,
+      datasets: allDatasets(ecosystem),
+      prices: openPriceBook(ecosystem.tokens),
+      sourceOf,
+      reportOf: (chain) => makeChainReport({ ...input, chain, source: sourceOf(chain) }),
+      onLead(leads) {
+        input.onLead(leads)
+        if (leads === before) return
+        before = leads
+        logger.info(
+          leads ? 'this process indexes' : 'another process indexes; this one is a standby',
+        )
+      },
     },
-  }
+    ending,
+  )
+  await Promise.all([indexing, runJobs([watching], { leader, logger, runs: new Map() }, ending)])
+  changed.signal.throwIfAborted()
 }
 
 /** Logs endpoints by host; URLs can hold secrets. */
@@ -106,13 +96,4 @@ function reportEndpoint(
   const facts = { chain: chain.name, host: event.host, state: event.state, reason: event.reason }
   if (event.state === 'ok') logger.info(facts, 'node in use')
   else if (event.state !== 'probing') logger.warn(facts, 'node set aside')
-}
-
-function reportLead(logger: Pick<Logger, 'info'>): (held: boolean) => void {
-  let before: boolean | undefined
-  return (held) => {
-    if (held === before) return
-    before = held
-    logger.info(held ? 'this process indexes' : 'another process indexes; this one is a standby')
-  }
 }

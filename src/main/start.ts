@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { sleep } from '#base/async.ts'
 import { freePort } from '#base/free-port.ts'
 import type { Config } from '#config.ts'
@@ -121,20 +119,10 @@ const STATES_WITHIN_MS = 800
 
 /** Resolves port 0 now, because answers contain the address. */
 async function withPorts(config: Config): Promise<Config> {
-  if (config.port !== 0) await requireFree(config)
   const port = config.port === 0 ? await freePort() : config.port
   const { metrics } = config
   if (metrics === undefined) return { ...config, port }
   return { ...config, port, metrics: { ...metrics, port: await freePort(metrics.port) } }
-}
-
-/** Fails with EADDRINUSE before the chains start. */
-async function requireFree({ host, port }: Config): Promise<void> {
-  const probe = createServer()
-  probe.listen(port, host)
-  await once(probe, 'listening')
-  probe.close()
-  await once(probe, 'close')
 }
 
 const POLL_MS = 50

@@ -84,17 +84,6 @@ describe('an MCP client', () => {
     await assert.rejects(stranger, /invalid_api_key/, 'by every method')
   })
 
-  test('it reads the documents as resources', async () => {
-    const client = await connect()
-    const { resources } = await client.listResources()
-    for (const { uri } of resources) {
-      const { contents } = await client.readResource({ uri })
-      assert.ok('text' in (contents[0] ?? {}), uri)
-    }
-    await assert.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /unknown resource/)
-    await client.close()
-  })
-
   test('beyond the quota it gets an offer that a stock x402 client pays, once, and sees the balance', async () => {
     const client = await connect()
     let refused: CallToolResult
