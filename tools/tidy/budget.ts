@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 3950,
-  api: 3220,
+  api: 3136,
   base: 739,
   chain: 3185,
   data: 5387,
@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 721,
   feed: 1657,
   index: 4827,
-  main: 1379,
+  main: 1339,
   ops: 4132,
   payments: 4813,
   site: 2065,
-  tests: 38712,
+  tests: 38699,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
