@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import type { Page } from '#api/pages.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage, toTable } from '#api/pages.ts'
+import { HTML_TYPE, type Page, PLAIN_POLICY, plainPage, toTable } from '#api/pages.ts'
 import { refuse } from '#base/refusal.ts'
 import { named, recordOf } from '#base/schema.ts'
 import { escapeMarkup } from '#base/text.ts'

@@ -3,7 +3,7 @@ import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { isIP, type LookupFunction, type TcpNetConnectOpts } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { retryAfterMs } from '#base/retry-after.ts'
+import { retryAfterMs } from '#base/time.ts'
 
 export interface PostInput {
   readonly url: string

@@ -8,7 +8,7 @@ import type { Connection, Engine } from '#db/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
 import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
-import { type PriceBook, valueEvents } from './events/fold-events.ts'
+import { type PriceBook, valueEvents } from './events/event-dataset.ts'
 import { Changes, type FedCommit, writeFeed } from './feed.ts'
 import type { Segment } from './read-segments.ts'
 import {

@@ -1,6 +1,5 @@
 import { askRoutes } from '#api/ask-routes.ts'
-import type { Page } from '#api/pages.ts'
-import { staticPage, VersionedText } from '#api/pages.ts'
+import { type Page, staticPage, VersionedText } from '#api/pages.ts'
 import { parseAddress, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'

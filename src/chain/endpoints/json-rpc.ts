@@ -10,7 +10,7 @@ import type { Hash } from '#base/address.ts'
 import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { isObject } from '#base/json.ts'
-import { retryAfterMs } from '#base/retry-after.ts'
+import { retryAfterMs } from '#base/time.ts'
 import type { BlockTag, ChainSource, LogFilter, SourceLog } from '../chain-source.ts'
 import { matches } from '../follow.ts'
 import {

@@ -1,8 +1,22 @@
+import { allEnded } from '#base/async.ts'
 import { type Log, toPlace } from '#base/chain.ts'
-import type { MicroUsd } from '#base/money.ts'
+import { chunks } from '#base/chunks.ts'
+import { type MicroUsd, type Price, valueAt } from '#base/money.ts'
+import { startOfDay, startOfHour } from '#base/time.ts'
 import type { Position } from '#chain/chain-source.ts'
+import { eventKinds } from '#data/kinds.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, type SqlValue, sql, toStored } from '#db/sql.ts'
+import {
+  column,
+  inKeys,
+  inNames,
+  ROWS_PER_STATEMENT,
+  type Row,
+  type SqlValue,
+  sql,
+  toStored,
+  typedValues,
+} from '#db/sql.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import type { EventSource, MappingCode } from '#ecosystem/event-source.ts'
 import { runCode } from '#ecosystem/mapping-code.ts'
@@ -16,9 +30,9 @@ import {
   readArguments,
   toSelectors,
 } from '../decode-event.ts'
-import { foldEvents, readValues } from './fold-events.ts'
-import { LIST_COLUMNS, toListed } from './list-events.ts'
-import type { EventFact } from './sums.ts'
+import { readFinalTimes } from '../status.ts'
+import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
+import { type Addition, type EventFact, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
@@ -216,5 +230,280 @@ function nameLog(companion: MappingCode['companions'][number] | undefined, log: 
   } catch (error) {
     if (error instanceof DecodeError) return []
     throw error
+  }
+}
+
+/** Datasets whose events are summed by account too. */
+const BY_ACCOUNT = new Set<string>(
+  eventKinds.flatMap(({ dataset, byAccount }) => (byAccount ? [dataset] : [])),
+)
+
+type FoldedEvent = Pick<
+  ListedEvent,
+  'token' | 'account' | 'chainId' | 'timestamp' | 'amount' | 'usd'
+>
+
+type Sign = 1n | -1n
+
+/** Sums commute: with the sign -1 it is its exact inverse. The events are stored or deleted before. */
+export async function foldEvents(
+  connection: Connection,
+  dataset: string,
+  events: readonly FoldedEvent[],
+  sign: Sign,
+): Promise<void> {
+  await foldSums(connection, EVENT_BUCKETS, toBuckets(dataset, events, sign))
+  if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, events, sign)
+}
+
+const SUMS = { amount: 'text', usd: 'text', events: 'bigint', priced: 'bigint' } as const
+
+const EVENT_BUCKETS: SumTable = {
+  table: 'event_buckets',
+  key: {
+    dataset: 'text',
+    token: 'text',
+    chain_id: 'bigint',
+    grain: 'text',
+    bucket_unix: 'bigint',
+  },
+  sums: SUMS,
+}
+
+function* toBuckets(
+  dataset: string,
+  events: readonly FoldedEvent[],
+  sign: Sign,
+): Iterable<Addition> {
+  for (const event of events) {
+    const { token, chainId, timestamp } = event
+    const sums = toAdditions(event, sign)
+    yield { key: [dataset, token, chainId, 'hour', startOfHour(timestamp)], sums }
+    yield { key: [dataset, token, chainId, 'day', startOfDay(timestamp)], sums }
+    yield { key: [dataset, token, chainId, 'total', TOTAL], sums }
+  }
+}
+
+function toAdditions(event: FoldedEvent, sign: Sign): readonly bigint[] {
+  const { amount, usd, events, priced } = toSums(event)
+  return [amount * sign, usd * sign, BigInt(events) * sign, BigInt(priced) * sign]
+}
+
+const ACCOUNT_SUMS: SumTable = {
+  table: 'event_account_sums',
+  key: { dataset: 'text', account: 'text', token: 'text' },
+  sums: SUMS,
+}
+
+const ACCOUNT_COUNTS: SumTable = {
+  table: 'event_account_counts',
+  key: { dataset: 'text' },
+  sums: { accounts: 'bigint' },
+}
+
+async function foldAccounts(
+  connection: Connection,
+  dataset: string,
+  events: readonly FoldedEvent[],
+  sign: Sign,
+): Promise<void> {
+  const additions = events.flatMap((event) =>
+    event.account === null
+      ? []
+      : [{ key: [dataset, event.account, event.token], sums: toAdditions(event, sign) }],
+  )
+  const keys = [...new Map(additions.map(({ key }) => [key.join('|'), key])).values()].sort()
+  const accounts = [...new Set(keys.map(([, account = '']) => account))]
+  const before = await countAccounts(connection, dataset, accounts)
+  await foldSums(connection, ACCOUNT_SUMS, additions)
+  for (const part of chunks(keys, ROWS_PER_STATEMENT)) await dateSums(connection, part)
+  const after = await countAccounts(connection, dataset, accounts)
+  await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [after - before] }])
+}
+
+async function countAccounts(
+  connection: Connection,
+  dataset: string,
+  accounts: readonly string[],
+): Promise<bigint> {
+  let count = 0
+  for (const part of chunks(accounts, ROWS_PER_STATEMENT)) {
+    const [row = {}] = await connection.run(sql`
+      select count(distinct account) as accounts from event_account_sums
+      where dataset = ${dataset} and account ${inNames(part)}`)
+    count += column.integer(row, 'accounts')
+  }
+  return BigInt(count)
+}
+
+/** The first and the last time are no sums: they are read from the events. */
+async function dateSums(
+  connection: Connection,
+  keys: readonly (readonly string[])[],
+): Promise<void> {
+  const times = sql`
+    select timestamp_unix from events
+    where dataset = event_account_sums.dataset and account = event_account_sums.account
+      and token = event_account_sums.token and counted = 1`
+  await connection.run(sql`
+    update event_account_sums set
+      first_unix = (${times} order by timestamp_unix limit 1),
+      last_unix = (${times} order by timestamp_unix desc limit 1)
+    where ${inKeys(ACCOUNT_SUMS.key, keys)}`)
+}
+
+export interface PriceBook {
+  readonly symbols: readonly string[]
+  dependents(symbol: string): readonly string[]
+  decimals(symbol: string): number
+  /** The chains whose events move the token's price in dollars. */
+  chainIds(symbol: string): ReadonlySet<number>
+  /**
+   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
+   */
+  pricesAt(
+    connection: Connection,
+    symbol: string,
+    moments: readonly EventMoment[],
+  ): Promise<readonly (Price | null)[]>
+}
+
+interface Valuing {
+  readonly connection: Connection
+  readonly chainId: number
+  readonly prices: PriceBook
+}
+
+export interface EventMoment {
+  readonly unix: number
+  /** Null for the end of that second, after the blocks of all chains. */
+  readonly chainId: number | null
+  readonly blockNumber: number
+}
+
+type DatedAmount = Pick<ListedEvent, 'token' | 'amount' | 'timestamp' | 'chainId' | 'blockNumber'>
+
+/** No pool and no feed is worth as much; beyond it, a figure is taken for unknown. */
+const VALUE_MAX = 2n ** 256n - 1n
+
+const EVENTS_MAX = 20_000
+
+/**
+ * Values events of the chain, once for all: the blocks before them are stored. Null before a token's first price or above
+ * the most; undefined where another chain moves the price and is not final up to the event.
+ */
+export async function readValues(
+  { connection, chainId, prices: book }: Valuing,
+  amounts: readonly DatedAmount[],
+): Promise<readonly (MicroUsd | null | undefined)[]> {
+  const values: (MicroUsd | null | undefined)[] = amounts.map(() => undefined)
+  if (amounts.length === 0) return values
+  const finalTimes = await readFinalTimes(connection)
+  const byToken = Map.groupBy(amounts.entries(), ([, { token }]) => token)
+  const valued = [...byToken].map(async ([token, entries]) => {
+    const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
+    const dated = entries.filter(([, { timestamp }]) => timestamp <= untilUnix)
+    if (dated.length === 0) return
+    const moments = dated.map(([, { timestamp, ...each }]) => ({ ...each, unix: timestamp }))
+    const prices = await book.pricesAt(connection, token, moments)
+    for (const [order, [index, { amount }]] of dated.entries()) {
+      const price = prices[order] ?? null
+      const value = price === null ? null : valueAt(amount, book.decimals(token), price)
+      values[index] = value === null || value > VALUE_MAX ? null : value
+    }
+  })
+  await allEnded(valued)
+  return values
+}
+
+/** Up to when events of a chain can be valued, as far as the other chains that move the price are final. */
+function knownUntil(
+  priceChains: ReadonlySet<number>,
+  chainId: number,
+  finalTimes: ReadonlyMap<number, number>,
+): number {
+  const others = [...priceChains].filter((id) => id !== chainId)
+  return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
+}
+
+/** Collects what the feed must show. */
+interface ChangedValues {
+  value(row: Row, usd: MicroUsd): void
+}
+
+interface Pending {
+  readonly token: string
+  readonly chainId: number
+  readonly untilUnix: number
+}
+
+/** Values events that waited for the chain of a price to be final up to them. */
+export async function valueEvents(
+  connection: Connection,
+  book: PriceBook,
+  changes: ChangedValues,
+): Promise<void> {
+  const finalTimes = await readFinalTimes(connection)
+  for (const token of book.symbols)
+    for (const chainId of finalTimes.keys()) {
+      const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
+      if (!Number.isFinite(untilUnix)) continue
+      for (let more = true; more; ) {
+        const events = await readPending(connection, { token, chainId, untilUnix })
+        await valuePending({ connection, prices: book, chainId }, events, changes)
+        more = events.length === EVENTS_MAX
+      }
+    }
+}
+
+/** The index gives the order, or PostgreSQL may scan the table on stale statistics. */
+function readPending(
+  connection: Connection,
+  { token, chainId, untilUnix }: Pending,
+): Promise<readonly Row[]> {
+  return connection.run(sql`
+    select dataset, counted, ${LIST_COLUMNS} from events
+    where token = ${token} and chain_id = ${chainId} and valued = 0 and timestamp_unix <= ${untilUnix}
+    order by timestamp_unix limit ${EVENTS_MAX}`)
+}
+
+async function valuePending(
+  change: Valuing,
+  events: readonly Row[],
+  changes: ChangedValues,
+): Promise<void> {
+  if (events.length === 0) return
+  const values = await readValues(change, events.map(toListed))
+  const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
+  await setValues(change.connection, valued)
+  const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))
+  for (const { row, usd } of known) changes.value(row, usd)
+  const counted = known.filter(({ row }) => column.flag(row, 'counted'))
+  for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset'))) {
+    const before = group.map(({ row }) => toListed(row))
+    const after = group.map(({ row, usd }) => ({ ...toListed(row), usd }))
+    await foldEvents(change.connection, dataset, before, -1n)
+    await foldEvents(change.connection, dataset, after, 1n)
+  }
+}
+
+async function setValues(
+  connection: Connection,
+  events: readonly { readonly row: Row; readonly usd: MicroUsd | null }[],
+): Promise<void> {
+  for (const part of chunks(events, ROWS_PER_STATEMENT)) {
+    const list = part.map(({ row, usd }) => [
+      column.text(row, 'dataset'),
+      column.integer(row, 'chain_id'),
+      column.integer(row, 'block_number'),
+      column.integer(row, 'place'),
+      usd === null ? null : toStored(usd),
+    ])
+    const types = ['text', 'bigint', 'bigint', 'bigint', 'text'] as const
+    await connection.run(sql`
+      update events set valued = 1, usd = given.column5
+      from (${typedValues(types, list)}) as given
+      where events.dataset = given.column1 and events.chain_id = given.column2
+        and events.block_number = given.column3 and events.place = given.column4`)
   }
 }
