@@ -1,6 +1,4 @@
 export function chunks<T>(items: readonly T[], size: number): T[][] {
-  const out: T[][] = []
-  for (let start = 0; start < items.length; start += size)
-    out.push(items.slice(start, start + size))
-  return out
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_, part) => items.slice(part * size, (part + 1) * size))
 }

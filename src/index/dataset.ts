@@ -5,7 +5,7 @@ import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
-import type { PriceBook } from './events/event-dataset.ts'
+import type { PriceBook } from './events/sums.ts'
 import type { Changes } from './feed.ts'
 
 export type { Position } from '#chain/chain-source.ts'

@@ -5,9 +5,8 @@ import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { BulkInsert, Connection, Tables } from '#db/engine.ts'
 import { column, type Row, sql, toStored } from '#db/sql.ts'
-import type { PriceBook } from './events/event-dataset.ts'
 import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from './events/list-events.ts'
-import type { EventFact } from './events/sums.ts'
+import type { EventFact, PriceBook } from './events/sums.ts'
 import { readFinalTimes } from './status.ts'
 
 /**

@@ -22,8 +22,7 @@ import {
   type PricedToken,
   type PriceSource,
 } from '#ecosystem/priced-token.ts'
-import type { EventMoment, PriceBook } from '#index/events/event-dataset.ts'
-import type { Sums } from '#index/events/sums.ts'
+import type { EventMoment, PriceBook, Sums } from '#index/events/sums.ts'
 
 interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */

@@ -1,7 +1,7 @@
 import { allEnded } from '#base/async.ts'
 import { type Log, toPlace } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
-import { type MicroUsd, type Price, valueAt } from '#base/money.ts'
+import { type MicroUsd, valueAt } from '#base/money.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
 import type { Position } from '#chain/chain-source.ts'
 import { eventKinds } from '#data/kinds.ts'
@@ -30,9 +30,18 @@ import {
   readArguments,
   toSelectors,
 } from '../decode-event.ts'
+import type { Changes } from '../feed.ts'
 import { readFinalTimes } from '../status.ts'
 import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import { type Addition, type EventFact, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'
+import {
+  type Addition,
+  type EventFact,
+  foldSums,
+  type PriceBook,
+  type SumTable,
+  TOTAL,
+  toSums,
+} from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
@@ -243,14 +252,12 @@ type FoldedEvent = Pick<
   'token' | 'account' | 'chainId' | 'timestamp' | 'amount' | 'usd'
 >
 
-type Sign = 1n | -1n
-
 /** Sums commute: with the sign -1 it is its exact inverse. The events are stored or deleted before. */
 export async function foldEvents(
   connection: Connection,
   dataset: string,
   events: readonly FoldedEvent[],
-  sign: Sign,
+  sign: 1n | -1n,
 ): Promise<void> {
   await foldSums(connection, EVENT_BUCKETS, toBuckets(dataset, events, sign))
   if (BY_ACCOUNT.has(dataset)) await foldAccounts(connection, dataset, events, sign)
@@ -273,7 +280,7 @@ const EVENT_BUCKETS: SumTable = {
 function* toBuckets(
   dataset: string,
   events: readonly FoldedEvent[],
-  sign: Sign,
+  sign: 1n | -1n,
 ): Iterable<Addition> {
   for (const event of events) {
     const { token, chainId, timestamp } = event
@@ -284,7 +291,7 @@ function* toBuckets(
   }
 }
 
-function toAdditions(event: FoldedEvent, sign: Sign): readonly bigint[] {
+function toAdditions(event: FoldedEvent, sign: 1n | -1n): readonly bigint[] {
   const { amount, usd, events, priced } = toSums(event)
   return [amount * sign, usd * sign, BigInt(events) * sign, BigInt(priced) * sign]
 }
@@ -305,7 +312,7 @@ async function foldAccounts(
   connection: Connection,
   dataset: string,
   events: readonly FoldedEvent[],
-  sign: Sign,
+  sign: 1n | -1n,
 ): Promise<void> {
   const additions = events.flatMap((event) =>
     event.account === null
@@ -352,33 +359,10 @@ async function dateSums(
     where ${inKeys(ACCOUNT_SUMS.key, keys)}`)
 }
 
-export interface PriceBook {
-  readonly symbols: readonly string[]
-  dependents(symbol: string): readonly string[]
-  decimals(symbol: string): number
-  /** The chains whose events move the token's price in dollars. */
-  chainIds(symbol: string): ReadonlySet<number>
-  /**
-   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
-   */
-  pricesAt(
-    connection: Connection,
-    symbol: string,
-    moments: readonly EventMoment[],
-  ): Promise<readonly (Price | null)[]>
-}
-
 interface Valuing {
   readonly connection: Connection
   readonly chainId: number
   readonly prices: PriceBook
-}
-
-export interface EventMoment {
-  readonly unix: number
-  /** Null for the end of that second, after the blocks of all chains. */
-  readonly chainId: number | null
-  readonly blockNumber: number
 }
 
 type DatedAmount = Pick<ListedEvent, 'token' | 'amount' | 'timestamp' | 'chainId' | 'blockNumber'>
@@ -426,22 +410,11 @@ function knownUntil(
   return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
 }
 
-/** Collects what the feed must show. */
-interface ChangedValues {
-  value(row: Row, usd: MicroUsd): void
-}
-
-interface Pending {
-  readonly token: string
-  readonly chainId: number
-  readonly untilUnix: number
-}
-
 /** Values events that waited for the chain of a price to be final up to them. */
 export async function valueEvents(
   connection: Connection,
   book: PriceBook,
-  changes: ChangedValues,
+  changes: Pick<Changes, 'value'>,
 ): Promise<void> {
   const finalTimes = await readFinalTimes(connection)
   for (const token of book.symbols)
@@ -459,7 +432,11 @@ export async function valueEvents(
 /** The index gives the order, or PostgreSQL may scan the table on stale statistics. */
 function readPending(
   connection: Connection,
-  { token, chainId, untilUnix }: Pending,
+  {
+    token,
+    chainId,
+    untilUnix,
+  }: { readonly token: string; readonly chainId: number; readonly untilUnix: number },
 ): Promise<readonly Row[]> {
   return connection.run(sql`
     select dataset, counted, ${LIST_COLUMNS} from events
@@ -470,7 +447,7 @@ function readPending(
 async function valuePending(
   change: Valuing,
   events: readonly Row[],
-  changes: ChangedValues,
+  changes: Pick<Changes, 'value'>,
 ): Promise<void> {
   if (events.length === 0) return
   const values = await readValues(change, events.map(toListed))
