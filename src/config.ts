@@ -90,9 +90,10 @@ export const VARIABLES: Readonly<Record<string, string>> = {
     'what settlements of a UTC day may cost at most, in gwei (default 40000000: 0.04 ether)',
 }
 
-type Read = <T>(name: string, fallback: T, parse: (text: string) => Reading<T>) => T
+/** Parsers throw a ConfigError that says what would be right. */
+type Read = <T>(name: string, fallback: T, parse: (text: string) => T) => T
 
-const text = (value: string): Reading<string> => ({ ok: true, value })
+const text = (value: string) => value
 
 const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
 
@@ -103,9 +104,15 @@ export function readConfig(
 ): Config {
   refuseUnknown(environment)
   const read: Read = (name, fallback, parse) => {
-    const reading = readVariable(environment, name, fallback, parse)
-    if (reading.ok) return reading.value
-    throw new ConfigError(`${name}: ${reading.reason} (got "${reading.shown}")`)
+    const value = environment[name]?.trim() ?? ''
+    // Empty counts as absent.
+    if (value === '') return fallback
+    try {
+      return parse(value)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      throw new ConfigError(`${name}: ${error.message} (got "${shorten(value)}")`)
+    }
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
   const yes = (name: string) => read(name, 'no', parseChoice(['yes', 'no'] as const)) === 'yes'
@@ -115,7 +122,7 @@ export function readConfig(
     parseList(count),
   )
   const guard = (perMinute: number): GuardSetting => ({ perMinute, burst: 2 * perMinute })
-  const url = read('SEXTON_DATABASE_URL', undefined, parseUrl('postgres'))
+  const url = read('SEXTON_DATABASE_URL', undefined, parsePostgresUrl)
   const connectionsMax = read('SEXTON_CONNECTIONS', 8, parseNumber({ minimum: 2, maximum: 500 }))
   const { command } = terminal
   const application = command === undefined ? {} : { applicationName: `sexton ${command}` }
@@ -170,38 +177,14 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
   }
 }
 
-function parseNetwork(text: string): Reading<string> {
+function parseNetwork(text: string): string {
   const range = isIP(text) === 0 ? text : `${text}/${isIP(text) === 4 ? 32 : 128}`
-  try {
-    ipaddr.parseCIDR(range)
-    return { ok: true, value: range }
-  } catch {
-    return {
-      ok: false,
-      reason: `"${text}" is not an address or CIDR such as 10.0.0.0/8 or fd00::/8`,
-    }
-  }
+  if (ipaddr.isValidCIDR(range)) return range
+  throw new ConfigError(`"${text}" is not an address or CIDR such as 10.0.0.0/8 or fd00::/8`)
 }
-
-export type Reading<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly reason: string }
 
 /** URLs can hold secrets, so errors show a prefix. */
 const SHOWN_MAX = 24
-
-/** Empty counts as absent. */
-function readVariable<T>(
-  environment: Readonly<Record<string, string | undefined>>,
-  name: string,
-  fallback: T,
-  parse: (text: string) => Reading<T>,
-): { ok: true; value: T } | { ok: false; reason: string; shown: string } {
-  const text = environment[name]?.trim() ?? ''
-  if (text === '') return { ok: true, value: fallback }
-  const reading = parse(text)
-  return reading.ok ? reading : { ...reading, shown: shorten(text) }
-}
 
 function shorten(text: string): string {
   const safe = text.replace(/\/\/[^@\s]*@/g, '//...@')
@@ -209,44 +192,29 @@ function shorten(text: string): string {
 }
 
 function parseNumber(range: { readonly minimum: number; readonly maximum: number }) {
-  return (text: string): Reading<number> => {
+  return (text: string): number => {
     const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-    return value >= range.minimum && value <= range.maximum
-      ? { ok: true, value }
-      : { ok: false, reason: `must be an integer from ${range.minimum} to ${range.maximum}` }
+    if (value >= range.minimum && value <= range.maximum) return value
+    throw new ConfigError(`must be an integer from ${range.minimum} to ${range.maximum}`)
   }
 }
 
 function parseChoice<T extends string>(values: readonly T[]) {
-  return (text: string): Reading<T> => {
+  return (text: string): T => {
     const value = values.find((each) => each === text.toLowerCase())
-    return value === undefined
-      ? { ok: false, reason: `must be one of ${values.join(', ')}` }
-      : { ok: true, value }
+    if (value !== undefined) return value
+    throw new ConfigError(`must be one of ${values.join(', ')}`)
   }
 }
 
-/** `postgres` also accepts `postgresql`. */
-function parseUrl(scheme: 'postgres') {
-  const isPostgres = new RegExp(`^${scheme}(?:ql)?://`, 'i')
-  return (text: string): Reading<string> => {
-    const { href = '', hostname = '' } = URL.parse(text) ?? {}
-    return isPostgres.test(href) && !hostname.includes(',')
-      ? { ok: true, value: text }
-      : { ok: false, reason: `must be a ${scheme}://user:password@host:port/database URL` }
-  }
+function parsePostgresUrl(text: string): string {
+  const { href = '', hostname = '' } = URL.parse(text) ?? {}
+  if (/^postgres(ql)?:\/\//.test(href) && !hostname.includes(',')) return text
+  throw new ConfigError('must be a postgres://user:password@host:port/database URL')
 }
 
-function parseList<T>(parse: (text: string) => Reading<T>) {
-  return (text: string): Reading<readonly T[]> => {
-    const values: T[] = []
-    for (const part of text.split(',')) {
-      const reading = parse(part.trim())
-      if (!reading.ok) return reading
-      values.push(reading.value)
-    }
-    return { ok: true, value: values }
-  }
+function parseList<T>(parse: (text: string) => T) {
+  return (text: string): readonly T[] => text.split(',').map((part) => parse(part.trim()))
 }
 
 /** One line: the variable and what to write. */

@@ -10,7 +10,7 @@ import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'
 import { documentPages, problemPage } from './document-pages.ts'
 
-test('while a route refuses, the document has the examples of the others and is built once in ten seconds', async () => {
+test('while a route refuses, the document has the examples of the others and is built once a minute', async () => {
   let nowMs = NOON_MS
   let isReady = false
   let asked = 0
@@ -39,15 +39,12 @@ test('while a route refuses, the document has the examples of the others and is 
   const texts = await Promise.all(['/openapi.json', '/openapi/v1.json'].map(read))
   assert.equal(texts[0], texts[1])
   assert.match(texts[0] ?? '', /the ready one/)
-  nowMs += 9_999
+  nowMs += 59_999
   await read('/openapi.json')
   assert.equal(asked, 1, 'one document for both addresses')
   isReady = true
   nowMs += 1
   assert.match(await read('/openapi/v1.json'), /the late one/)
-  nowMs += 3_600_000
-  await read('/openapi.json')
-  assert.equal(asked, 2, 'a finished document is kept')
 })
 
 test('links of guides and problem pages lead to a page, or to a heading of one', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Fastify from 'fastify'
-import { capturedExamples, type Examples, type LiveExamples, liveExamples } from '#api/examples.ts'
+import { capturedExamples, type Examples, liveExamples } from '#api/examples.ts'
 import {
   GUIDES,
   guidePage,
@@ -23,8 +23,8 @@ import type { Route } from '#route.ts'
 import { listMetrics } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
 
-/** A document that lacks examples is built again after this time. */
-const UNFINISHED_MS = 10_000
+/** Age of live examples; a document may lack some while a store is slow. */
+const EXAMPLES_MS = 60_000
 
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
@@ -32,7 +32,7 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
   const openapi = livePage(ctx, routes, {
     path: '/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    text: ({ answers }) => JSON.stringify(buildOpenApi(ctx, routes, answers)),
+    text: (answers) => JSON.stringify(buildOpenApi(ctx, routes, answers)),
   })
   return [
     openapi,
@@ -43,7 +43,7 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
       {
         path: '/llms.txt',
         contentType: 'text/plain; charset=utf-8',
-        text: ({ answers }) => llmsText(facts, routes, answers[SAMPLE]?.[200]),
+        text: (answers) => llmsText(facts, routes, answers[SAMPLE]?.[200]),
       },
     ),
     ...discoveryPages(facts, routes),
@@ -57,23 +57,20 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
 /** /llms.txt shows this operation's answer. */
 const SAMPLE = 'getStatsHistory'
 
-/** A document with live examples, built again while some are missing. */
+/** A document with live examples. */
 function livePage(
   { clock }: Context,
   routes: readonly Route[],
-  content: Pick<StaticContent, 'path' | 'contentType'> & { text(live: LiveExamples): string },
+  content: Pick<StaticContent, 'path' | 'contentType'> & { text(answers: Examples): string },
 ): Page {
-  let isFinal = false
   let builtMs = Number.NEGATIVE_INFINITY
   return staticPage({
     ...content,
     async text() {
       builtMs = clock()
-      const live = await liveExamples(routes)
-      isFinal = live.isComplete
-      return content.text(live)
+      return content.text(await liveExamples(routes))
     },
-    isFresh: () => isFinal || clock() - builtMs < UNFINISHED_MS,
+    isFresh: () => clock() - builtMs < EXAMPLES_MS,
   })
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { once } from 'node:events'
 import { askRoutes } from '#api/ask-routes.ts'
 import captured from '#api/examples.json' with { type: 'json' }
 import type { ServiceFacts } from '#api/service-facts.ts'
@@ -14,43 +14,35 @@ export type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>
 /** The document must be served even while a store hangs. */
 const TIMEOUT_MS = 1_000
 
-export interface LiveExamples {
-  readonly answers: Examples
-  readonly isComplete: boolean
-}
-
-/** Returns this service's current answers, for the routes that can give one. */
-export async function liveExamples(routes: readonly Route[]): Promise<LiveExamples> {
-  const stop = new AbortController()
-  const late = delay(TIMEOUT_MS, false, { signal: stop.signal, ref: false }).catch(() => false)
+/** Returns this service's current answers, for the routes that can give one in time. */
+export async function liveExamples(routes: readonly Route[]): Promise<Examples> {
   const answers: Record<string, Record<string, unknown>> = {}
-  const isComplete = await Promise.race([askAll(routes, answers, stop.signal), late])
-  stop.abort()
-  return { answers: { ...answers }, isComplete }
+  const late = AbortSignal.timeout(TIMEOUT_MS)
+  await Promise.race([askAll(routes, answers, late), once(late, 'abort')])
+  return { ...answers }
 }
 
-/** Calls one route after the other until it is stopped. */
+/** Calls one route after the other until the signal aborts. */
 async function askAll(
   routes: readonly Route[],
   answers: Record<string, Record<string, unknown>>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const ask = askRoutes(routes)
   const address = await someWallet(ask)
-  let isComplete = true
   for (const { operationId, method, metered, open, stream, parameters } of routes) {
     if (method !== 'GET' || stream === true || !(metered || open === true)) continue
-    if (signal.aborted) return false
+    if (signal.aborted) return
     const names = Object.keys(parameters)
     const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))
     const path = names.includes('address') ? { address } : {}
-    try {
-      answers[operationId] = { 200: await ask(operationId, query, path) }
-    } catch {
-      isComplete = false
-    }
+    await ask(operationId, query, path).then(
+      (answer) => {
+        answers[operationId] = { 200: answer }
+      },
+      () => undefined,
+    )
   }
-  return isComplete
 }
 
 /** Prefers a wallet with claims, because any other shows only zeros. */

@@ -36,30 +36,14 @@ export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Me
 
 /** Exports no values while they cannot be read. */
 function registerGauge(registry: Registry, { name, help, type, read }: GaugeReading): void {
-  const common = { name, help, labelNames: ['of'], registers: [registry] }
-  const entries = async (): Promise<readonly (readonly [{ of?: string }, number])[]> => {
+  const settings = { name, help, labelNames: ['of'], registers: [registry], collect }
+  const metric: Counter | Gauge = type === 'counter' ? new Counter(settings) : new Gauge(settings)
+  async function collect() {
     const values = await read().catch(() => ({}))
-    if (typeof values === 'number') return [[{}, values]]
-    return Object.entries(values).map(([of, value]) => [{ of }, value])
+    metric.reset()
+    if (typeof values === 'number') return metric.inc(values)
+    for (const [of, value] of Object.entries(values)) metric.inc({ of }, value)
   }
-  if (type === 'counter')
-    new Counter({
-      ...common,
-      async collect() {
-        const now = await entries()
-        this.reset()
-        for (const [labels, value] of now) this.inc(labels, value)
-      },
-    })
-  else
-    new Gauge({
-      ...common,
-      async collect() {
-        const now = await entries()
-        this.reset()
-        for (const [labels, value] of now) this.set(labels, value)
-      },
-    })
 }
 
 function registerEventLoopDelay(registry: Registry) {
