@@ -9,21 +9,21 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3950,
-  api: 3135,
+  accounts: 3920,
+  api: 3108,
   base: 738,
   chain: 3185,
   data: 5386,
   db: 1764,
   ecosystem: 2967,
-  entry: 721,
+  entry: 689,
   feed: 1657,
   index: 4822,
   main: 1339,
   ops: 4132,
   payments: 4813,
   site: 2063,
-  tests: 38699,
+  tests: 38696,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
