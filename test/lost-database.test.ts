@@ -17,7 +17,7 @@ const SHUT_MS = 500
 const PAUSE_MS = 30
 
 /** Leaves most of the processor to others. */
-const CALL_PAUSE_MS = 3
+const CALL_PAUSE_MS = 10
 
 test('a service whose database connections die answers 503, then 200 again by itself, and counts each 200 once', async () => {
   const server = await startPostgres()

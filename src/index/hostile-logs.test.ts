@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Address, zeroAddress } from 'viem'
+import { zeroAddress } from 'viem'
 import { registerMigrations } from '#data/datasets.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
@@ -138,20 +138,6 @@ both(
 )
 
 const NOTES = 'logs of unlisted tokens for dividends[0], dividends[1] on base'
-
-both('the readiness gives each reason of a mapping with its count', async ({ engine }) => {
-  const claim = (token: Address) => [logOf.claim(distributor, holder, token, 0n)]
-  const chain = baseWith(claim(accounts.poor), claim(premium), claim(premium))
-  await inTokenWorld(engine, { chain }, async (world) => {
-    await world.catchUp()
-    await assertNoStall(world)
-    const { parts } = await world.readiness()
-    const reasons = (parts[NOTES] ?? '').split('; ')
-    assert.equal(reasons.length, 2)
-    assert.match(reasons[0] ?? '', /^2 logs are of unlisted tokens, the last in block 4: /)
-    assert.match(reasons[1] ?? '', /^1 logs are of unlisted tokens, the last in block 2: /)
-  })
-})
 
 both(
   'logs of unlisted tokens are a note: counted apart in readiness, metrics and anomalies',

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addresses } from '#devnet/addresses.ts'
 import { readStream, type StreamEvent } from '#examples/stream.ts'
-import { logOf } from '../chain-builder/log-plans.ts'
 import { eventually } from '../world.ts'
 import { type StreamWorld, startStreamWorld } from './stream-world.ts'
 
@@ -98,46 +96,6 @@ test('a client that reconnects to another replica gets exactly what it missed', 
   again.close()
 })
 
-test('prices that one log moved have ids of their own', async () => {
-  const stream = await openStream('?kind=price')
-  await stream.next('ready')
-  const { base } = world
-  const answer = logOf.answer(addresses.base.ethUsdFeed, 3_100n * 10n ** 8n, 2n)
-  base.chain = base.chain.add({ logs: [answer] })
-  await world.catchUp()
-  const ids: unknown[] = []
-  for (let event = 'ready'; event !== 'finalized'; ) {
-    const next = await stream.next()
-    event = next.event
-    if (event === 'add') ids.push((next.data.row as { id: string }).id)
-  }
-  assert.ok(ids.length > 1)
-  assert.equal(new Set(ids).size, ids.length)
-  stream.close()
-})
-
-test('a price counts in the second in which its feed is as old as it may be, and not in the next', async () => {
-  const stream = await openStream('?kind=price')
-  await stream.next('ready')
-  const { base } = world
-  const { ethUsdFeed, market } = addresses.base
-  const priceAfter = async (secondsApart: number, log: ReturnType<typeof logOf.sync>) => {
-    base.chain = base.chain.add({ secondsApart, logs: [log] })
-    await world.catchUp()
-    for (;;) {
-      const { row } = (await stream.next('add')).data as {
-        readonly row: { readonly token: string; readonly usdExact: string | null }
-      }
-      if (row.token === 'GRAVE') return row.usdExact
-    }
-  }
-  const trade = logOf.sync(market.gravePair, 10n ** 21n, 10n ** 24n)
-  assert.equal(await priceAfter(2, logOf.answer(ethUsdFeed, 3_000n * 10n ** 8n, 3n)), '3')
-  assert.equal(await priceAfter(90_000, trade), '3')
-  assert.equal(await priceAfter(1, trade), null)
-  stream.close()
-})
-
 test('a reorg retracts, newest first', async () => {
   const { base } = world
   const stream = await openStream('?kind=burn')
@@ -210,27 +168,6 @@ test('a revoked key ends its stream within a second', async () => {
   await world.callers.revoke(key)
   world.callers.now.ms += 1_000
   assert.equal((await stream.next('end')).data.reason, 'invalid_api_key')
-})
-
-test('the header, lastEventId and cursor continue alike, and the header is the newest', async () => {
-  const { id, next, close } = await cursorNow()
-  await world.burn()
-  const { id: later } = await next('add')
-  await world.burn()
-  close()
-  for (const query of [
-    `?kind=burn&cursor=${id}&lastEventId=${later}`,
-    `?kind=burn&cursor=${later}`,
-  ]) {
-    const stream = await openStream(query)
-    await stream.next('add')
-    assert.equal((await stream.next()).event, 'finalized')
-    stream.close()
-  }
-  const stream = await openStream(`?kind=burn&cursor=${id}`, { lastEventId: later })
-  await stream.next('add')
-  assert.equal((await stream.next()).event, 'finalized')
-  stream.close()
 })
 
 test('a cursor that the feed does not hold is reset at once', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -153,18 +153,6 @@ test('a message that minted a key mints no second one after a restore, and rotat
   })
 })
 
-test('a start notes revoked keys that a crash kept from the list, each once', async () => {
-  const folder = newFolder()
-  const { engine, world, doomed } = await liveIn(folder)
-  await world.revoke(doomed)
-  await engine.close()
-  for (const start of ['first', 'second']) {
-    await onStarted(folder, async () => undefined)
-    const noted = readRevokedKeys(folder).filter((each) => each === doomed.publicId)
-    assert.equal(noted.length, 1, start)
-  }
-})
-
 test('a backup needs a folder that exists, and names pg_dump for PostgreSQL without its password', async () => {
   const folder = newFolder()
   await (await liveIn(folder)).engine.close()
@@ -220,23 +208,4 @@ test('accounts are imported into an empty PostgreSQL once, audited, and the old 
     runImport({ config, clock: Date.now }, report, other),
     /has rows in ".*"; name an empty one/,
   )
-})
-
-test('accounts that fail their audit are not imported', async (context) => {
-  const postgres = await startPostgres()
-  context.after(() => postgres.stop())
-  const folder = newFolder()
-  const { engine, key } = await liveIn(folder)
-  const account = `key:${key.publicId}`
-  await engine.write((tx) =>
-    tx.run(sql`update balances set micro_usd = micro_usd + 1 where account = ${account}`),
-  )
-  await engine.close()
-  const config = configOf({ SEXTON_DATABASE_URL: await postgres.createDatabase() })
-  const accounts = readFileSync(join(folder, 'accounts.sqlite'))
-  await assert.rejects(
-    runImport({ config, clock: Date.now }, silent, folder),
-    /nothing was imported.*audit/,
-  )
-  assert.deepEqual(readFileSync(join(folder, 'accounts.sqlite')), accounts)
 })

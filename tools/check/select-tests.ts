@@ -14,7 +14,8 @@ export interface Selection {
  * x402 wait most of their time, and leave the processor to those of accounts.
  */
 const slowTests = [
-  ['test/accounts/', 'test/page/', 'test/x402/'],
+  ['test/page/', 'test/x402/killed', 'tools/package.test', 'test/hostile-tokens/'],
+  ['test/accounts/', 'test/x402/'],
   ['test/', 'tools/'],
   ['devnet/', 'src/db/'],
 ]

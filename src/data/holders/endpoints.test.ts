@@ -9,7 +9,7 @@ import type { Route } from '#route.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
-import { localEcosystemAt, oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
+import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { callRoute, dataRoutesOf, readRoute, refusalOf } from '#test/route-reader.ts'
 import { advanceAll, commitDepsOf, stepIndex } from '#test/stepped-index.ts'
@@ -258,29 +258,3 @@ async function walk(
     cursor = `&cursor=${nextCursor}`
   }
 }
-
-onEach('a wallet is refused while its windows are not read yet', async ({ engine }) => {
-  const days = Array.from({ length: 200 }, () => ({ secondsApart: DAY_SECONDS, logs: [] }))
-  const [wallet] = wallets
-  assert.ok(wallet !== undefined)
-  const mint = { logs: [logOf.mint(grave, wallet, 7n)] }
-  const node = await serveChain(beginChain(8453, GENESIS_UNIX).add(mint, ...days))
-  try {
-    const ecosystem = oneTokenEcosystemAt(node.url)
-    const [chain] = ecosystem.chains
-    assert.ok(chain !== undefined)
-    const index = stepIndex(await commitDepsOf(engine, ecosystem))
-    const routes = dataRoutesOf({ register: engine, ecosystem })
-    await index.advance(chain)
-    const { code, message } = await refusalOf(routes, `/api/holders/${wallet}`)
-    assert.equal(code, 'data_not_ready')
-    assert.match(message, /base is read up to \d+ only/)
-    const holders = (await readRoute(routes, '/api/holders')).data
-    assert.deepEqual([holders].flat().length, 1)
-    await advanceAll(index, ecosystem.chains)
-    const { data } = await readRoute(routes, `/api/holders/${wallet}`)
-    assert.equal((data as { readonly balanceRaw: string }).balanceRaw, '7')
-  } finally {
-    await node.stop()
-  }
-})

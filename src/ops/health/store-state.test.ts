@@ -58,25 +58,3 @@ onPostgres('a closed store cannot be reached', async ({ engine }) => {
   assert.equal(await state(), 'cannot be reached')
   assert.equal(await stateOfRegister(engine), 'cannot be reached')
 })
-
-onPostgres('a read-only server is not ready and says so', async ({ engine, replica }) => {
-  const [row] = await engine.read(sql`select current_database() as name`)
-  const name = String(row?.name)
-  const statement = `alter database "${name}" set default_transaction_read_only = on`
-  await engine.write((tx) => tx.run({ kind: 'sql', parts: [statement], values: [] }))
-  const later = replica()
-  try {
-    assert.equal(await watch(later)(), UNWRITABLE)
-  } finally {
-    await later.close()
-  }
-})
-
-onBoth('accounts that refuse a row of the meter are not ready', async ({ engine }) => {
-  const body =
-    engine.dialect === 'postgres'
-      ? 'alter table usage_days add check (day > 0)'
-      : "create trigger no_rows before insert on usage_days begin select raise(abort, 'no'); end"
-  await engine.write((tx) => tx.run({ kind: 'sql', parts: [body], values: [] }))
-  assert.equal(await watch(engine)(), UNWRITABLE)
-})

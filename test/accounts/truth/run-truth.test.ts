@@ -4,7 +4,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { runTruth } from './run-truth.ts'
 
 /** `main.ts` does the same with millions of calls, on either engine. */
-const CALLS = 1_200
+const CALLS = 900
 
 test('two replicas count callers who abort, deposit, rotate and revoke while they call to the call and the cent', async () => {
   const postgres = await startPostgres()
