@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4132,
   payments: 4813,
   site: 2063,
-  tests: 38696,
+  tests: 38432,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
