@@ -10,7 +10,7 @@ import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { compose } from '#main/serve.ts'
-import { topupRoutes } from '#payments/x402/topup-routes.ts'
+import { topupRoutes } from '#payments/x402/pay.ts'
 
 /** The OpenAPI document of the local ecosystem on a server that settles payments. */
 export async function localDocument() {

@@ -9,8 +9,8 @@ import { statsRoute, supplyRoutes } from '#data/stats/stats.ts'
 import { streamRoute } from '#feed/stream-route.ts'
 import { webhookRoutes } from '#feed/webhook-routes.ts'
 import { paymentsRoutes } from '#payments/prepayments/prepay-routes.ts'
+import { topupRoutes } from '#payments/x402/pay.ts'
 import { readSettlingSetting } from '#payments/x402/settling.ts'
-import { topupRoutes } from '#payments/x402/topup-routes.ts'
 import type { Route } from '#route.ts'
 
 /** All API operations. Metered ones come first. */

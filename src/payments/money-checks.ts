@@ -7,12 +7,26 @@ import {
   queryCheck,
 } from '#accounts/ledger/check.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
+import { formatDecimal } from '#base/money.ts'
+import { TRANSFER_TOPIC } from '#base/token.ts'
+import type { ChainSource } from '#chain/chain-source.ts'
+import { RpcError } from '#chain/rpc-error.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
+import { askContract } from '#index/token-contract.ts'
 import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
-import { readDeposits, UNCREDITED } from './prepayments/deposits.ts'
-import { blockHashAt } from './prepayments/scan-deposits.ts'
+import {
+  blockHashAt,
+  type DepositScan,
+  getPaymentSource,
+  isComplete,
+  readDeposits,
+  readScan,
+  toTopic,
+  UNCREDITED,
+} from './prepayments/deposits.ts'
 
 type Note = (line: string) => void
 
@@ -124,17 +138,6 @@ export const x402Checks: readonly Check[] = [
       order by credits.id limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'every reversed credit without a claim was of an x402 payment',
-    sql`select credits.id as subject, 1 as expected, 0 as found
-      from credits
-      where credits.claim_id is null and credits.reversed_unix is not null
-        and not exists (
-          select 1 from x402_intents as payments
-          where payments.chain_id = credits.chain_id and payments.payer = credits.payer_address
-            and payments.micro_usd = credits.micro_usd)
-      order by credits.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
     'an x402 payment is credited where it said',
     sql`select payments.id as subject, payments.payee_kind || ' ' || payments.payee as expected,
         credits.account as found
@@ -146,12 +149,6 @@ export const x402Checks: readonly Check[] = [
             where 'key:' || keys.public_id = credits.account
               and keys.wallet = payments.payee_wallet)))
       order by payments.id limit ${DIFFERENCES_MAX}`,
-  ),
-  queryCheck(
-    'an x402 payment that has served its call was credited',
-    sql`select id || ' ' || status as subject, 1 as expected, 0 as found from x402_intents
-      where served = 1 and credit_id is null
-      order by id limit ${DIFFERENCES_MAX}`,
   ),
 ]
 
@@ -192,44 +189,18 @@ async function* creditPages(connection: Connection): AsyncIterable<Sql> {
   }
 }
 
-interface Unjudged {
-  readonly pending: Credit[]
-  readonly uncovered: Credit[]
-}
-
 function canonicalCheck(ctx: Context, note: Note): Check {
   const name = 'each live credit is one canonical deposit of the same sum and sender'
-  return {
-    name,
-    async run(connection) {
-      const unjudged: Unjudged = { pending: [], uncovered: [] }
-      const paged = pagedCheck(name, (page) => checkCanonical(page, ctx, unjudged))
-      const differences = await paged.run(connection)
-      noteUnjudged(note, unjudged)
-      return differences
-    },
-  }
+  return pagedCheck(name, (page) => checkCanonical(page, ctx, note))
 }
-
-function noteUnjudged(note: Note, { pending, uncovered }: Unjudged): void {
-  const namesOf = (credits: readonly Credit[]) => credits.map(({ id }) => id).join(', ')
-  if (pending.length > 0)
-    note(
-      `${pending.length} credits cannot be checked before history is read: ${namesOf(pending.slice(0, NAMED_MAX))}`,
-    )
-  if (uncovered.length > 0)
-    note(
-      `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${namesOf(uncovered.slice(0, NAMED_MAX))}`,
-    )
-}
-
-const NAMED_MAX = 50
 
 async function checkCanonical(
   { connection, chosen }: Page,
   ctx: Context,
-  { pending, uncovered }: Unjudged,
+  note: Note,
 ): Promise<LedgerDifference[]> {
+  const pending: string[] = []
+  const uncovered: string[] = []
   const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
   const txHashes = [...new Set(live.map((credit) => credit.txHash))]
   const known = await readDeposits(connection, ctx.ecosystem.payment, txHashes)
@@ -243,14 +214,25 @@ async function checkCanonical(
   for (const credit of live) {
     const deposit = byLog.get(logName(credit))
     const isElsewhere = credit.chainId !== ctx.ecosystem.payment?.chain.id
-    if (isElsewhere) uncovered.push(credit)
-    else if (known === undefined || !isInReach(credit, known)) pending.push(credit)
+    if (isElsewhere) uncovered.push(credit.id)
+    else if (known === undefined || !isInReach(credit, known)) pending.push(credit.id)
     else if (deposit === undefined && !isShown(credit, free) && (await stands(credit)))
-      uncovered.push(credit)
+      uncovered.push(credit.id)
     else found.push(...compare(credit, deposit))
-    if (found.length >= DIFFERENCES_MAX) break
   }
+  if (pending.length > 0)
+    note(`${pending.length} credits cannot be checked before history is read: ${listIds(pending)}`)
+  if (uncovered.length > 0)
+    note(
+      `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${listIds(uncovered)}`,
+    )
   return found
+}
+
+const NAMED_MAX = 50
+
+function listIds(ids: readonly string[]): string {
+  return ids.slice(0, NAMED_MAX).join(', ')
 }
 
 /** Whether an uncredited deposit is the same transfer under another log. */
@@ -289,25 +271,13 @@ function compare(credit: Credit, deposit: Deposit | undefined): readonly LedgerD
 
 function payersCheck(ctx: Context, note: Note): Check {
   const name = 'each credit of a claim was paid by the owner of its key or a payer who signed'
-  return {
-    name,
-    async run(connection) {
-      const byContract: string[] = []
-      const paged = pagedCheck(name, (page) => checkPayers(page, ctx, byContract))
-      const differences = await paged.run(connection)
-      if (byContract.length > 0)
-        note(
-          `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${byContract.slice(0, NAMED_MAX).join(', ')}`,
-        )
-      return differences
-    },
-  }
+  return pagedCheck(name, (page) => checkPayers(page, ctx, note))
 }
 
 async function checkPayers(
   { connection, chosen }: Page,
   ctx: Context,
-  byContract: string[],
+  note: Note,
 ): Promise<LedgerDifference[]> {
   const paidByOthers = await connection.run(sql`
     select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
@@ -318,12 +288,17 @@ async function checkPayers(
         and claim_proofs.payer_address = credits.payer_address
     where ${chosen} and coalesce(keys.wallet, '') <> credits.payer_address order by credits.id`)
   const differences: LedgerDifference[] = []
+  const byContract: string[] = []
   for (const row of paidByOthers) {
     const [subject, payer] = [column.text(row, 'id'), column.hex(row, 'payer_address')]
     if (column.integerOrNull(row, 'by_contract') === 1) byContract.push(subject)
     if (!(await isProven(ctx, row)))
       differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
   }
+  if (byContract.length > 0)
+    note(
+      `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${listIds(byContract)}`,
+    )
   return differences
 }
 
@@ -353,4 +328,94 @@ export async function readSuspense(
     where chain_id = ${ecosystem.payment?.chain.id ?? null} and ${UNCREDITED}`)
   const microUsd = found.reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n)
   return { deposits: found.length, microUsd }
+}
+
+/** Checks that the balance of `payTo` before the first block, plus deposits, minus sent, is its balance where the scan stands. */
+export function balanceCheck(ctx: Context, note: (line: string) => void): Check {
+  return {
+    name: 'deposits less what was sent are what payTo holds',
+    async run(connection) {
+      const { payment } = ctx.ecosystem
+      const scan = payment === null ? undefined : await readScan(connection, payment)
+      if (payment === null || scan === undefined) return []
+      if (!isComplete(scan)) {
+        note(`${payment.symbol}: older deposits are still being read, so payTo was not compared`)
+        return []
+      }
+      try {
+        return await compareBalance(connection, { ctx, payment, scan, note })
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error
+        note(
+          `${payment.symbol}: no endpoint has the balances of payTo before block ${payment.chain.startBlock} and now, so deposits were not compared with them: ${error.message}`,
+        )
+        return []
+      }
+    },
+  }
+}
+
+async function compareBalance(
+  connection: Connection,
+  input: {
+    readonly ctx: Context
+    readonly payment: Payment
+    readonly scan: DepositScan
+    readonly note: (line: string) => void
+  },
+): Promise<LedgerDifference[]> {
+  const { ctx, payment, scan, note } = input
+  const source = getPaymentSource(ctx)
+  const before = await readHeld(source, payment, payment.chain.startBlock - 1)
+  const sent = await sumSent(source, payment, scan.number)
+  const held = await readHeld(source, payment, scan.number)
+  const received = await sumReceived(connection, payment)
+  const show = (amount: bigint) => formatDecimal(amount, payment.decimals)
+  const explained = before + received - sent
+  const subject = `${payment.symbol} on ${payment.chain.name}`
+  if (explained !== held)
+    return [
+      {
+        subject,
+        detail: `payTo holds ${show(held)}, but ${show(before)} and deposits of ${show(received)} less ${show(sent)} sent are ${show(explained)}`,
+      },
+    ]
+  note(`${subject}: deposits of ${show(received)} explain what payTo holds`)
+  return []
+}
+
+/** Sums the balances of all `payTo` addresses at the end of a block, in base units. */
+async function readHeld(
+  source: Pick<ChainSource, 'call'>,
+  { asset, payTo }: Payment,
+  block: number,
+): Promise<bigint> {
+  if (block < 0) return 0n
+  let held = 0n
+  for (const address of new Set(payTo.map((each) => each.address)))
+    held += await askContract(source, asset, address, block)
+  return held
+}
+
+async function sumReceived(connection: Connection, { chain }: Payment): Promise<bigint> {
+  const found = await connection.run(sql`
+    select amount from deposits
+    where chain_id = ${chain.id} and block_number >= ${chain.startBlock}`)
+  return found.reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n)
+}
+
+async function sumSent(
+  source: Pick<ChainSource, 'history'>,
+  { asset, payTo, chain }: Payment,
+  to: number,
+): Promise<bigint> {
+  const filter = {
+    addresses: [asset],
+    topics: [[TRANSFER_TOPIC], payTo.map(({ address }) => toTopic(address))],
+    pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
+  }
+  let sent = 0n
+  for await (const { logs } of source.history({ filter, from: chain.startBlock, to }))
+    for (const { data } of logs) sent += BigInt(data)
+  return sent
 }

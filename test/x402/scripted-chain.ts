@@ -8,7 +8,7 @@ import type { LogFilter, ProvenBlock, SourceLog } from '#chain/chain-source.ts'
 import { EndpointError, NodeRefusal } from '#chain/rpc-error.ts'
 import { toTopic } from '#payments/prepayments/deposits.ts'
 import type { Authorization } from '#payments/x402/payload.ts'
-import type { SettlingRpc } from '#payments/x402/settling-rpc.ts'
+import type { SettlingRpc } from '#payments/x402/settlement.ts'
 
 export interface Act {
   readonly kind: 'use' | 'cancel' | 'transfer'

@@ -10,8 +10,7 @@ import { formatDecimal } from '#base/money.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
-import { moneyChecks, readSuspense, x402Checks } from '#payments/money-checks.ts'
-import { balanceCheck } from '#payments/prepayments/balance-check.ts'
+import { balanceCheck, moneyChecks, readSuspense, x402Checks } from '#payments/money-checks.ts'
 import { readReceivables } from '#payments/prepayments/credit.ts'
 
 interface AccountsAudit {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { balanceCheck } from '#payments/money-checks.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -10,8 +11,7 @@ import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { holder, usdc } from '#test/local-addresses.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { balanceCheck } from './balance-check.ts'
-import { scanDeposits } from './scan-deposits.ts'
+import { scanDeposits } from './deposits.ts'
 
 const payTo = localEcosystemAt({}).payment?.payTo[0]?.address ?? holder
 

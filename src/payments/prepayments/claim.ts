@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Address, Hash } from '#base/address.ts'
+import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
+import type { MicroUsd } from '#base/money.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, join, type RowOf, sql } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
-import { type Reads, UNCREDITED } from './deposits.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
+import { CREDIT_MAX, type Credit, listLiveCredits } from './credit.ts'
+import { type Reads, readDeposits, UNCREDITED } from './deposits.ts'
 
 /** Level of proof for a claim, weakest first. */
 const TRUSTS = ['none', 'payer', 'owner'] as const
@@ -35,32 +39,6 @@ export type Claim = RowOf<typeof claims>
 /** After a day the transaction was most likely replaced; posting again reopens the claim. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-interface NewClaim extends Omit<Claim, 'createdUnix' | 'openedUnix' | 'wasCredited'> {
-  readonly nowUnix: number
-}
-
-/** Returns undefined if the key already claimed this transaction. */
-async function insertClaim(connection: Connection, claim: NewClaim): Promise<Claim | undefined> {
-  const [row] = await connection.run(sql`
-    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
-      claimed_micro_usd, created_unix, opened_unix)
-    values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
-      ${claim.payerAddress}, ${claim.byOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
-      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
-    on conflict (public_id, tx_hash) do nothing returning ${claims.columns}`)
-  return row && claims.read(row)
-}
-
-async function lockClaim(
-  connection: Connection,
-  input: { readonly publicId: string; readonly txHash: Hash },
-): Promise<Claim | undefined> {
-  const [row] = await connection.run(sql`
-    update claims set id = id
-    where public_id = ${input.publicId} and tx_hash = ${input.txHash} returning ${claims.columns}`)
-  return row && claims.read(row)
-}
-
 export async function lockClaimById(
   connection: Connection,
   id: string,
@@ -77,18 +55,17 @@ export async function findClaimById(reads: Reads, id: string): Promise<Claim | u
 
 export async function findClaimByTx(
   reads: Reads,
-  input: {
-    readonly txHash: Hash
-    readonly senders: readonly Address[]
-    readonly nowUnix: number
-  },
+  input: { readonly chainId: number; readonly txHash: Hash; readonly nowUnix: number },
 ): Promise<Claim | undefined> {
   const [row] = await reads.run(sql`
     select ${claims.columns} from claims where tx_hash = ${input.txHash}
     order by case when exists (
         select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
       when was_credited = 1 then 1 else 2 end,
-      case when ${isOfSender(input.senders)} then 0 else 1 end,
+      case when exists (
+        select 1 from deposits
+        where chain_id = ${input.chainId} and tx_hash = claims.tx_hash
+          and (sender = owner or ${IS_SIGNED})) then 0 else 1 end,
       case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
       case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
       created_unix, id
@@ -96,12 +73,10 @@ export async function findClaimByTx(
   return row && claims.read(row)
 }
 
-function isOfSender(senders: readonly Address[]): Sql {
-  if (senders.length === 0) return sql`1 = 0`
-  return sql`owner in (${join(senders)}) or exists (
-    select 1 from claim_proofs
-    where claim_id = claims.id and claim_proofs.payer_address in (${join(senders)}))`
-}
+/** Whether the sender of a deposit signed for the claim. */
+const IS_SIGNED = sql`exists (
+  select 1 from claim_proofs
+  where claim_id = claims.id and claim_proofs.payer_address = deposits.sender)`
 
 async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
   await connection.run(sql`
@@ -134,24 +109,6 @@ export async function findProof(
   return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
 }
 
-async function insertProof(
-  connection: Connection,
-  proof: {
-    readonly claimId: string
-    readonly payerAddress: Address
-    readonly message: string
-    readonly signature: string
-    readonly byContract: boolean
-  },
-): Promise<boolean> {
-  const stored = await connection.run(sql`
-    insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
-    values (${proof.claimId}, ${proof.payerAddress}, ${proof.message}, ${proof.signature},
-      ${proof.byContract ? 1 : 0})
-    on conflict (claim_id, payer_address) do nothing returning claim_id`)
-  return stored.length === 1
-}
-
 /** Returns the senders who signed for a claim. */
 export async function readProvenPayers(reads: Reads, claimId: string): Promise<Set<Address>> {
   const found = await reads.run(sql`
@@ -173,9 +130,6 @@ export async function creditableClaims(
     readonly limit: number
   },
 ): Promise<Claim[]> {
-  const isSigned = sql`exists (
-    select 1 from claim_proofs
-    where claim_id = claims.id and claim_proofs.payer_address = deposits.sender)`
   const ofClaim = sql`deposits.chain_id = ${input.chainId} and deposits.tx_hash = claims.tx_hash`
   const found = await reads.run(sql`
     select ${claims.columns} from claims
@@ -187,10 +141,10 @@ export async function creditableClaims(
       and exists (
         select 1 from deposits
         where ${ofClaim} and proven = 1 and block_number + 0 <= ${input.deepNumber}
-          and (${isSigned} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
+          and (${IS_SIGNED} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
     order by was_credited desc,
       case when trust = ${TRUSTS.indexOf('owner')} then 0
-        when exists (select 1 from deposits where ${ofClaim} and ${isSigned}) then 1 else 2 end,
+        when exists (select 1 from deposits where ${ofClaim} and ${IS_SIGNED}) then 1 else 2 end,
       created_unix, id
     limit ${input.limit}`)
   return found.map(claims.read)
@@ -223,18 +177,29 @@ export interface Registered {
 export async function registerClaim(ctx: Context, input: CheckedClaim): Promise<Registered> {
   const nowUnix = unixNow(ctx.clock)
   return ctx.accounts.write(async (connection) => {
-    const before = await lockClaim(connection, input)
-    if (before !== undefined) return revisit(connection, before, { input, nowUnix })
-    const byOwner = input.payerAddress === input.owner
-    const claim = await insertClaim(connection, { ...input, id: randomUUID(), byOwner, nowUnix })
-    if (claim === undefined) {
-      const meanwhile = await lockClaim(connection, input)
-      assert(meanwhile !== undefined, 'a claim that stood in the way is there')
-      return revisit(connection, meanwhile, { input, nowUnix })
-    }
+    const id = randomUUID()
+    const claim = await insertOrLock(connection, { ...input, id, nowUnix })
+    if (claim.id !== id) return revisit(connection, claim, { input, nowUnix })
     await storeProof(connection, claim, input)
     return { kind: 'created', claim }
   })
+}
+
+/** Returns the key's earlier claim on this transaction if there is one. */
+async function insertOrLock(
+  connection: Connection,
+  claim: CheckedClaim & { readonly id: string; readonly nowUnix: number },
+): Promise<Claim> {
+  const isByOwner = claim.payerAddress === claim.owner
+  const [row] = await connection.run(sql`
+    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+      claimed_micro_usd, created_unix, opened_unix)
+    values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
+      ${claim.payerAddress}, ${isByOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
+      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
+    on conflict (public_id, tx_hash) do update set id = claims.id returning ${claims.columns}`)
+  assert(row !== undefined, 'the claim is stored')
+  return claims.read(row)
 }
 
 async function revisit(
@@ -261,14 +226,19 @@ async function revisit(
   return { kind: 'existing', claim }
 }
 
+/** Returns whether the claim has a new payer. */
 async function storeProof(
   connection: Connection,
   claim: Claim,
-  input: CheckedClaim,
+  { payerAddress, proof }: CheckedClaim,
 ): Promise<boolean> {
-  if (input.proof === undefined) return false
-  const { payerAddress } = input
-  return insertProof(connection, { ...input.proof, claimId: claim.id, payerAddress })
+  if (proof === undefined) return false
+  const stored = await connection.run(sql`
+    insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
+    values (${claim.id}, ${payerAddress}, ${proof.message}, ${proof.signature},
+      ${proof.byContract ? 1 : 0})
+    on conflict (claim_id, payer_address) do nothing returning claim_id`)
+  return stored.length === 1
 }
 
 /** Deletes claims without money, since anyone may post any hash; the audit needs the others. */
@@ -289,4 +259,115 @@ export const RETAINED_CLAIMS: Retained = {
     }
     return { place: START, isDone: ids.length < limit }
   },
+}
+
+export interface Evidence {
+  /** The claim's transaction has at least one. */
+  readonly deposits: readonly Deposit[]
+  readonly provenPayers: ReadonlySet<Address>
+  /** Live credits of the transaction. */
+  readonly credits: readonly Credit[]
+  readonly headNumber: number
+  readonly requiredConfirmations: number
+}
+
+export interface Verdict {
+  readonly status: 'confirming' | 'unlinked' | 'rejected'
+  readonly confirmations: number
+  /** Deposits to credit now. */
+  readonly payable: readonly Deposit[]
+}
+
+/** Judges by the chain, not by the claim: the sender must own the key or have signed, and the deposit must not be credited yet. */
+export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
+  const { deposits, credits, requiredConfirmations } = evidence
+  const [first] = deposits
+  assert(first !== undefined, 'only claims with deposits are judged')
+  const depth = Math.max(0, evidence.headNumber - first.blockNumber)
+  const confirmations = Math.min(depth, requiredConfirmations)
+  const waiting = { status: 'confirming', confirmations, payable: [] } as const
+  if (depth < requiredConfirmations) return waiting
+  // Waits for the other block's reversal, or the money would count twice.
+  if (credits.some(({ blockHash }) => blockHash !== first.blockHash)) return waiting
+  // An unproven log may be made up, so neither credit nor reject.
+  if (deposits.some(({ proven }) => !proven)) return waiting
+  const qualifying = deposits.filter((deposit) => qualifies(claim, evidence, deposit))
+  if (qualifying.length === 0) return { ...waiting, status: 'unlinked' }
+  const payable = qualifying.filter((each) => !credits.some((credit) => isCreditFor(credit, each)))
+  if (payable.length === 0 && !credits.some((credit) => credit.claimId === claim.id))
+    return { ...waiting, status: 'rejected' }
+  if (payable.some(({ amount }) => amount > CREDIT_MAX)) return waiting
+  return { ...waiting, payable }
+}
+
+/** Whether a credit belongs to this deposit: by log, else by position, which an edit of `payTo` can shift. */
+function isCreditFor(credit: Credit, deposit: Deposit): boolean {
+  const isSameLog = credit.blockHash === deposit.blockHash && credit.logIndex === deposit.logIndex
+  return isSameLog || credit.positionInTx === deposit.positionInTx
+}
+
+/** A `payerAddress` without a signature proves nothing. */
+function qualifies(claim: Claim, evidence: Evidence, { from }: Deposit): boolean {
+  return evidence.provenPayers.has(from) || (claim.byOwner && from === claim.owner)
+}
+
+export type ClaimStatus =
+  | 'pending'
+  | 'confirming'
+  | 'verified'
+  | 'rejected'
+  | 'unlinked'
+  | 'expired'
+  | 'reversed'
+
+/** A claim's status, derived from its credits and the chain. */
+export interface ClaimState {
+  readonly status: ClaimStatus
+  readonly confirmations: number
+  readonly payerAddress: Address
+  readonly creditedMicroUsd: MicroUsd | null
+  readonly verifiedUnix: number | null
+}
+
+export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
+  const { known, credits, provenPayers } = await ctx.accounts.snapshot(async (reads) => ({
+    known: await readDeposits(reads, ctx.ecosystem.payment, [claim.txHash]),
+    credits: await listLiveCredits(reads, [claim.txHash]),
+    provenPayers: await readProvenPayers(reads, claim.id),
+  }))
+  const { confirmations: requiredConfirmations } = requirePayment(ctx)
+  const own = credits.filter(({ claimId }) => claimId === claim.id)
+  const [credit] = own
+  if (credit !== undefined)
+    return {
+      status: 'verified',
+      confirmations: requiredConfirmations,
+      payerAddress: credit.payerAddress,
+      creditedMicroUsd: own.reduce((sum, { microUsd }) => sum + microUsd, 0n),
+      verifiedUnix: Math.min(...own.map(({ createdUnix }) => createdUnix)),
+    }
+  const { payerAddress } = claim
+  const waiting = { payerAddress, creditedMicroUsd: null, verifiedUnix: null }
+  if (known === undefined || known.deposits.length === 0)
+    return { ...waiting, status: judgeUnseen(claim, known, unixNow(ctx.clock)), confirmations: 0 }
+  const { deposits, head } = known
+  const evidence = { deposits, provenPayers, credits, headNumber: head.number }
+  const { status, confirmations } = judgeClaim(claim, { ...evidence, requiredConfirmations })
+  return { ...waiting, status, confirmations }
+}
+
+/** Also uses the chain's time, so that claims do not expire while the chain is not read. */
+function judgeUnseen(
+  claim: Claim,
+  known: CanonicalDeposits | undefined,
+  nowUnix: number,
+): ClaimStatus {
+  if (claim.wasCredited) return 'reversed'
+  if (known === undefined || !known.isComplete) return 'pending'
+  const isPast = Math.min(nowUnix, known.head.timestamp) >= claim.openedUnix + CLAIM_TTL_SECONDS
+  return isPast ? 'expired' : 'pending'
+}
+
+export function isOpen(status: ClaimStatus): boolean {
+  return status === 'pending' || status === 'confirming'
 }

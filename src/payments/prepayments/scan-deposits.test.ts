@@ -13,8 +13,7 @@ import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
-import { readDeposits, readUnproven } from './deposits.ts'
-import { scanDeposits } from './scan-deposits.ts'
+import { readDeposits, readUnproven, scanDeposits } from './deposits.ts'
 
 const onEach = eachEngine(startPostgres, accountsMigrations)
 

@@ -13,6 +13,7 @@ import {
   CLAIM_TTL_SECONDS,
   type Claim,
   creditableClaims,
+  judgeClaim,
   lockClaimById,
   markCredited,
   readProvenPayers,
@@ -27,9 +28,7 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import { readDeposits } from './deposits.ts'
-import { judgeClaim } from './judge-claim.ts'
-import { blockHashAt } from './scan-deposits.ts'
+import { blockHashAt, readDeposits } from './deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -171,8 +170,7 @@ async function creditClaim(ctx: Context, claim: Claim): Promise<boolean> {
       headNumber: known.head.number,
       requiredConfirmations: payment.confirmations,
     })
-    if (verdict.kind !== 'credit') return false
-    return credit(tx, { claim: locked, deposits: verdict.deposits, nowUnix: unixNow(ctx.clock) })
+    return credit(tx, { claim: locked, deposits: verdict.payable, nowUnix: unixNow(ctx.clock) })
   })
 }
 

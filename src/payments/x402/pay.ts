@@ -1,20 +1,52 @@
+import assert from 'node:assert/strict'
+import { Type } from 'typebox'
+import { findKey } from '#accounts/keys/key-store.ts'
+import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/account.ts'
 import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
-import type { Caller } from '#base/caller.ts'
-import { type Refusal, refuse } from '#base/refusal.ts'
-import { nextMidnight, unixNow } from '#base/time.ts'
+import { type Hash, showAddress } from '#base/address.ts'
+import { type Caller, PUBLIC_ID } from '#base/caller.ts'
+import { formatDecimal, type MicroUsd, parseDecimal, toUsd } from '#base/money.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
+import { nextMidnight, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { type Call, carriesPayment, type PaymentRequired, type RequestFacts } from '#route.ts'
+import { column, sql } from '#db/sql.ts'
+import type { Reads } from '#payments/prepayments/deposits.ts'
+import {
+  type Answer,
+  answer,
+  type Call,
+  carriesPayment,
+  defineRoute,
+  type Outcome,
+  type Parameter,
+  type PaymentRequired,
+  parsed,
+  type RequestFacts,
+  type Route,
+} from '#route.ts'
 import {
   callOfferHeader,
+  DISCOVERY,
   OFFERS,
   type PaymentFault,
   paymentRequiredBody,
+  paymentRequiredHeader,
   paymentResponseHeaders,
   requirePayment,
+  TOPUP_PATH,
+  TopupOfferBody,
+  topupOfferBody,
 } from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findOpenPayment, findPayment, type Payee, type X402Payment } from './payment.ts'
-import { getOutcomes, refusePending, refuseUsed, settlePayment } from './settle-payment.ts'
+import {
+  getOutcomes,
+  refusePending,
+  refuseUnknown,
+  refuseUsed,
+  settlePayment,
+} from './settle-payment.ts'
 import { getSettling, readSettlingSetting, type Settling } from './settling.ts'
 
 type Ending = Refusal | PaymentRequired
@@ -159,4 +191,217 @@ export function openPaymentOfCaller(
 ): Promise<X402Payment | undefined> {
   const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
   return findOpenPayment({ run: accounts.read }, toPayee(caller), wallet)
+}
+
+const Topup = named('Topup', {
+  txHash: Type.String(),
+  amountUsd: Type.Number(),
+  verified: Type.Literal(true),
+  message: Type.Literal('verified'),
+  apiKeyPublicId: Type.Union([Type.String(), Type.Null()]),
+  payerAddress: Type.String(),
+  creditedUsd: Type.Number({ description: 'What the payment added to the balance.' }),
+  repaidUsd: Type.Number({
+    description: 'What repaid a debt: spent balance whose payment a reorg had reversed.',
+  }),
+  verifiedAt: Type.String({ format: 'date-time' }),
+  prepaidBalanceUsd: Type.Union([Type.Number(), Type.Null()], {
+    description: 'The new balance; null if another key than the calling one was credited.',
+  }),
+})
+
+export function topupRoutes(ctx: Context): readonly Route[] {
+  return [topupRoute(ctx, 'GET'), topupRoute(ctx, 'POST')]
+}
+
+function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
+  return defineRoute({
+    method,
+    path: TOPUP_PATH,
+    operationId: method === 'GET' ? 'getTopup' : 'topup',
+    tag: 'Payment',
+    summary: 'Buy prepaid balance with an x402 payment',
+    description:
+      'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the address you call from.',
+    metered: false,
+    guard: 'claim',
+    parameters: { usd: usdInQuery(OFFERS[0]), key: keyInQuery },
+    answers: { 200: { description: 'Paid and credited.', schema: Topup } },
+    offer: { description: 'What can be paid.', schema: TopupOfferBody },
+    refusals: [
+      'key_not_found',
+      'key_revoked',
+      'payment_already_used',
+      'settlement_pending',
+      'data_not_ready',
+    ],
+    async handle({ parameters: { usd, key }, caller, call: facts }) {
+      const payee = await choosePayee(ctx, caller, key)
+      if (isRefusal(payee)) return payee
+      const settling = await getSettling(ctx)
+      assert(settling !== undefined, 'the route exists only where payments are settled')
+      return topUpWith(ctx, settling, { caller, payee, amount: usd, facts })
+    },
+  })
+}
+
+/** Larger sums are paid by transfer and POST /api/sessions/prepay. */
+const TOPUP_MAX: MicroUsd = 1_000_000_000n
+
+function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
+  return {
+    in: 'query',
+    description: 'US dollars to pay.',
+    schema: Type.String({ default: formatDecimal(smallest, 6) }),
+    example: '1',
+    parse(raw = formatDecimal(smallest, 6)) {
+      const amount = parseDecimal(raw, 6)
+      if (amount !== undefined && amount >= smallest && amount <= TOPUP_MAX)
+        return parsed(amount, formatDecimal(amount, 6))
+      const [least, most] = [smallest, TOPUP_MAX].map((each) => formatDecimal(each, 6))
+      return { ok: false, reason: `must be a decimal number from ${least} to ${most}` }
+    },
+  }
+}
+
+const keyInQuery: Parameter<string | undefined> = {
+  in: 'query',
+  description: 'publicId of the key to credit; anyone may pay for any key.',
+  schema: Type.String({ pattern: PUBLIC_ID.source }),
+  parse(raw) {
+    if (raw === undefined) return parsed(undefined, null)
+    if (PUBLIC_ID.test(raw)) return parsed(raw, raw)
+    return { ok: false, reason: 'must be 8 hex characters in lower case' }
+  },
+}
+
+async function choosePayee(
+  ctx: Context,
+  caller: Caller,
+  publicId: string | undefined,
+): Promise<Payee | Refusal> {
+  if (publicId === undefined) return toPayee(caller)
+  const key = await findKey({ run: ctx.accounts.read }, publicId)
+  if (key === undefined)
+    return refuse('key_not_found', `there is no key ${publicId}; check the parameter key`)
+  if (key.revokedUnix !== null)
+    return refuse('key_revoked', `the key ${publicId} is revoked; name another one`)
+  const isOwn = caller.kind === 'keyed' && caller.publicId === publicId
+  return { kind: 'key', name: publicId, wallet: key.wallet, isOwn }
+}
+
+interface TopupInput {
+  readonly caller: Caller
+  readonly payee: Payee
+  readonly amount: MicroUsd
+  readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
+}
+
+export async function topUpWith(
+  ctx: Context,
+  settling: Settling,
+  input: TopupInput,
+): Promise<Outcome> {
+  const { payee, amount, facts } = input
+  if (!carriesPayment(facts.headers)) return offer(ctx, settling, input)
+  const payload = readPayment(facts.headers)
+  const again = (fault: PaymentFault) => offer(ctx, settling, input, fault)
+  if (typeof payload === 'string') return reject(ctx, { fault: payload }, again)
+  const outcome = await settlePayment(ctx, settling, {
+    ...{ payload, payee, amounts: [amount], addressBucket: facts.addressBucket },
+    isForBalance: false,
+    isAwaited: () => true,
+    post: (_, credit) => credit(),
+  })
+  switch (outcome.kind) {
+    case 'posted':
+      return answerSettled(ctx, { payload, transaction: outcome.transaction }, payee)
+    case 'rejected':
+      return reject(ctx, { fault: outcome.reason, payload }, again)
+    case 'balance':
+      return refuseUsed()
+    case 'refusal':
+      return outcome
+  }
+}
+
+async function offer(
+  ctx: Context,
+  settling: Settling,
+  input: TopupInput,
+  error?: PaymentFault,
+): Promise<Outcome> {
+  const open = await openPaymentOfCaller(ctx, input.caller)
+  if (open !== undefined) return refusePending(open.txHash)
+  if (error === 'settlement_unavailable' || !(await settling.isReady()))
+    return refuse(
+      'data_not_ready',
+      'x402 payments cannot be settled at the moment; try again later, or pay by transfer and POST /api/sessions/prepay',
+      { retryAfterSeconds: RETRY_SECONDS },
+    )
+  const { amount, payee } = input
+  const query = new URLSearchParams({ usd: formatDecimal(amount, 6) })
+  if (!payee.isOwn) query.set('key', payee.name)
+  const offered = {
+    amounts: [amount],
+    resourceUrl: `${ctx.ecosystem.service.publicBaseUrl}${TOPUP_PATH}?${query}`,
+    extensions: DISCOVERY,
+    error,
+  }
+  return {
+    kind: 'payment-required',
+    body: topupOfferBody(ctx, offered),
+    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(ctx, offered) },
+  }
+}
+
+const RETRY_SECONDS = 60
+
+/** Answers from the store: on the balance, with an earlier prepayment, or pending after a reorg. */
+async function answerSettled(
+  ctx: Context,
+  { payload, transaction }: { readonly payload: PaymentPayload; readonly transaction: Hash },
+  { isOwn }: Payee,
+): Promise<Answer | Refusal> {
+  const credit = await ctx.accounts.snapshot(async (reads) => {
+    const credited = await readCredit(reads, ctx, payload)
+    if (credited === undefined) return undefined
+    const balances = await readBalances(reads, [credited.account])
+    return { ...credited, balance: balances.get(credited.account) ?? 0n }
+  })
+  if (credit === undefined) return refuseUnknown(ctx, payload, transaction)
+  const { value: amount, from } = payload.authorization
+  const headers = paymentResponseHeaders(ctx, { payload, transaction })
+  const body = {
+    txHash: transaction,
+    amountUsd: toUsd(amount),
+    verified: true,
+    message: 'verified',
+    apiKeyPublicId: keyOfAccount(credit.account) ?? null,
+    payerAddress: showAddress(from),
+    creditedUsd: toUsd(amount - credit.repaid),
+    repaidUsd: toUsd(credit.repaid),
+    verifiedAt: toIso(unixNow(ctx.clock)),
+    prepaidBalanceUsd: isOwn ? toUsd(credit.balance) : null,
+  }
+  return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
+}
+
+/** Returns undefined if a reorg reversed it. */
+async function readCredit(
+  reads: Reads,
+  ctx: Context,
+  { authorization }: PaymentPayload,
+): Promise<{ readonly account: string; readonly repaid: MicroUsd } | undefined> {
+  const { chain, asset } = requirePayment(ctx)
+  const [row] = await reads.run(sql`
+    select credits.account, (
+        select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
+        where postings.entry_id = 'credit:' || credits.id
+          and postings.account = ${receivableAccount('')} || credits.owner) as repaid
+    from x402_intents as payments
+      join credits on credits.id = payments.credit_id and credits.reversed_unix is null
+    where payments.chain_id = ${chain.id} and payments.asset = ${asset}
+      and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
+  return row && { account: column.text(row, 'account'), repaid: column.amount(row, 'repaid') }
 }

@@ -273,6 +273,7 @@ export const x402Tables: readonly Tables[] = [
       tx_hash text,
       served bigint not null default 0,
       credit_id text unique references credits (id),
+      check (served = 0 or credit_id is not null),
       unique (chain_id, asset, payer, nonce)
     );
     create index x402_intents_open on x402_intents (created_unix, id) where status = 'open';

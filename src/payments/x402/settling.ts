@@ -7,7 +7,7 @@ import { keccak256 } from 'ox/Hash'
 import { concatHex, decodeFunctionResult, encodeFunctionData } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { type Address, type Hash, parseAddress, parseHash } from '#base/address.ts'
-import { Mutex, sleep } from '#base/async.ts'
+import { Mutex, sleep, TtlCache } from '#base/async.ts'
 import { greater, lesser, type MicroUsd, multiplyDivide } from '#base/money.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
@@ -19,7 +19,7 @@ import type { Reads } from '#payments/prepayments/deposits.ts'
 import { OFFERS, requirePayment, toCaip2, toListing } from './offer.ts'
 import { lockReservations } from './payment.ts'
 import type { PaidChain } from './settlement.ts'
-import { openSettlingRpc, type SettlingRpc } from './settling-rpc.ts'
+import { openSettlingRpc, type SettlingRpc } from './settlement.ts'
 
 /** What a process settles payments with: a facilitator in this process, or an external one. */
 export interface Settling extends PaidChain {
@@ -91,47 +91,25 @@ export const getSettling = oncePerContext(async (ctx): Promise<Settling | undefi
       ? await embeddedFacilitator(ctx, setting, { rpc, payment })
       : httpFacilitator(ctx, setting, { rpc, payment })
   const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
-  return { ...settling, isReady: remembered(ctx, settling) }
+  const answers = new TtlCache<boolean>({ max: 1, ttlMs: READY_MS, clock: ctx.clock })
+  return { ...settling, isReady: () => answers.get('', () => askReady(ctx, settling)) }
 })
 
 /** Interval at which a facilitator and a node are asked again. */
-const FRESH_MS = 5_000
-
-/** Maximum age of an answer that is used while a new one is awaited. */
 export const READY_MS = 30_000
 
 /** Whether payments can be settled now; otherwise they are not offered. */
-function remembered(ctx: Context, settling: Settling): () => Promise<boolean> {
-  let known = { atMs: Number.NEGATIVE_INFINITY, isReady: false }
-  let asking: Promise<boolean> | undefined
-  let isPayable = false
-  const ask = async () => {
-    const atMs = ctx.clock()
-    try {
-      isPayable ||= await provePayable(settling)
-      known = { atMs, isReady: isPayable && (await settling.isReady()) }
-    } catch (error) {
-      reportError(ctx, error)
-      known = { atMs, isReady: false }
-    } finally {
-      asking = undefined
-    }
-    return known.isReady
+async function askReady(ctx: Context, settling: Settling): Promise<boolean> {
+  try {
+    const head = await settling.rpc.header('latest')
+    if (head === undefined) return false
+    // Without proofs every payment would stay pending.
+    await settling.rpc.provenBlock(head)
+    return await settling.isReady()
+  } catch (error) {
+    reportError(ctx, error)
+    return false
   }
-  return async () => {
-    const ageMs = Math.abs(ctx.clock() - known.atMs)
-    if (ageMs < FRESH_MS) return known.isReady
-    asking ??= ask()
-    return ageMs < READY_MS ? known.isReady : asking
-  }
-}
-
-/** Checks that nodes give proofs: without them every payment would stay pending. False while the node has no block. */
-async function provePayable({ rpc }: Settling): Promise<boolean> {
-  const head = await rpc.header('latest')
-  if (head === undefined) return false
-  await rpc.provenBlock(head)
-  return true
 }
 
 /** Settling includes the wait for a block. If the answer comes later, the chain shows the result. */

@@ -13,11 +13,10 @@ import { eachEngine } from '#test/store/each-engine.ts'
 import { settlingHarness } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offer.ts'
-import { toPayee } from './pay.ts'
+import { toPayee, topUpWith } from './pay.ts'
 import { writeSigned } from './payload.ts'
 import { judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
-import { topUpWith } from './topup-routes.ts'
 
 const onBoth = eachEngine(startPostgres, accountsMigrations)
 
