@@ -20,10 +20,10 @@ export const budget: Readonly<Record<string, number>> = {
   feed: 1657,
   index: 4822,
   main: 1339,
-  ops: 4132,
-  payments: 4813,
+  ops: 4131,
+  payments: 4633,
   site: 2063,
-  tests: 38432,
+  tests: 38418,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
