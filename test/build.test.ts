@@ -7,8 +7,8 @@ import { registerName } from '#data/datasets.ts'
 import { mine, payUsdc } from '#devnet/actions.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
+import { storeFile } from '#main/registers.ts'
 import { runService } from '#main/run-service.ts'
-import { storeFile } from '#main/store-file.ts'
 import { Refused, startLyingNode } from './lying-node.ts'
 import { runCommand } from './run-command.ts'
 import { eventually, mintKey, startWorld } from './world.ts'
@@ -74,7 +74,7 @@ test('a start with a changed file that is not built credits prepayments and keep
     const call = () => api.get('/api/burns', key.authorization)
     assert.equal((await call()).headers.get('x-ratelimit-tier'), 'premium')
     // A wallet's tier is held for a moment, and stored when it is next read.
-    world.now.ms += 1_000
+    world.now.ms += 6_000
     await call()
     // So many that figures are read as history first.
     await mine(client, { blocks: 200 })

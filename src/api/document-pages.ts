@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import { capturedExamples, type Examples, liveExamples } from '#api/examples.ts'
+import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
 import {
   GUIDES,
   guidePage,
@@ -11,7 +12,6 @@ import {
   type StaticContent,
   staticPage,
 } from '#api/pages.ts'
-import { describeService, getServiceFacts, type ServiceFacts } from '#api/service-facts.ts'
 import type { JsonObject } from '#base/json.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'

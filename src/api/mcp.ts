@@ -9,9 +9,9 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { identifyCaller } from '#accounts/metering/callers.ts'
+import { getServiceFacts } from '#api/meta-route.ts'
 import { metered } from '#api/metered.ts'
 import { typed } from '#api/openapi.ts'
-import { getServiceFacts } from '#api/service-facts.ts'
 import { isObject } from '#base/json.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'

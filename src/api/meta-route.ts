@@ -1,13 +1,20 @@
 import { type Static, Type } from 'typebox'
+import { GUIDES } from '#api/pages.ts'
+import { type Address, showAddress } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
+import { formatDecimal } from '#base/money.ts'
+import { VERSION } from '#base/package-root.ts'
 import { named, recordOf } from '#base/schema.ts'
+import { joinWords } from '#base/text.ts'
 import { tiers } from '#base/tier.ts'
 import { type Context, oncePerContext } from '#context.ts'
+import { eventKinds } from '#data/kinds.ts'
 import { notConfiguredSchema } from '#data/meta.ts'
 import { type Metric, metrics } from '#data/stats/history.ts'
+import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosystem.ts'
 import { readMappingAnomalies } from '#index/mappings.ts'
+import { currentPayTo, describeMinter } from '#payments/x402/offer.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { getServiceFacts, type ServiceFacts } from './service-facts.ts'
 
 const chain = named('Chain', {
   name: Type.String(),
@@ -164,4 +171,155 @@ function toServiceRecord(facts: ServiceFacts) {
 export function listMetrics({ notConfigured }: ServiceFacts): readonly string[] {
   const isThere = ({ part }: Metric) => part === undefined || !notConfigured.includes(part)
   return [...metrics].filter(([, metric]) => isThere(metric)).map(([name]) => name)
+}
+
+/** What documents and `/api/meta` say about this service. */
+export const getServiceFacts = oncePerContext(({ ecosystem, clock }) => {
+  const { service, payment } = ecosystem
+  return {
+    ...service,
+    version: VERSION,
+    chains: ecosystem.chains.map(({ name, id, explorerUrl }) => ({
+      name,
+      chainId: id,
+      caip2: `eip155:${id}`,
+      explorerUrl,
+    })),
+    tokens: ecosystem.tokens.map(({ symbol, name, role, decimals, addresses }) => ({
+      symbol,
+      name,
+      role,
+      decimals,
+      addresses: Object.fromEntries(
+        [...addresses].map(([chain, address]) => [chain, showAddress(address)]),
+      ),
+    })),
+    eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
+    tiers: listTiers(ecosystem),
+    pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
+    mintsKeys: ecosystem.gate !== null,
+    payment: payment === null ? null : paymentFacts(payment, currentPayTo({ ecosystem, clock })),
+    notConfigured: notConfigured(ecosystem),
+  }
+})
+
+export type ServiceFacts = ReturnType<typeof getServiceFacts>
+
+function listTiers(ecosystem: Ecosystem) {
+  return tiers.flatMap(({ name, needs }) => {
+    const tier = { tier: name, dailyQuota: ecosystem.quotas[name] }
+    if (needs === 'nothing') return [{ ...tier, requires: 'nothing; counted per address' }]
+    if (ecosystem.gate === null) return []
+    if (needs === 'key') {
+      const requires = `an API key, minted by ${describeMinter(ecosystem)}`
+      return [{ ...tier, requires }]
+    }
+    const share = ecosystem[name]
+    if (share === null) return []
+    const { supplyPerMille, token } = share
+    const requires = `an API key of a wallet with ${supplyPerMille / 10}% of the supply of ${token.symbol}`
+    return [{ ...tier, requires }]
+  })
+}
+
+function paymentFacts(payment: Payment, payTo: Address) {
+  return {
+    network: payment.chain.name,
+    asset: showAddress(payment.asset),
+    symbol: payment.symbol,
+    payTo: showAddress(payTo),
+    confirmations: payment.confirmations,
+  }
+}
+
+/** Markdown introduction of the documentation; its headings are anchors. */
+export function describeService(facts: ServiceFacts): string {
+  return [
+    `Public REST API for the on-chain history and statistics of a token ecosystem: ${listSubjects(facts)}. Anyone can call it without a key.`,
+    quickStart(facts),
+    guides(facts),
+    conventions(facts),
+    quotas(facts),
+    ...(facts.payment === null ? [] : [pricing(facts, facts.payment)]),
+  ].join('\n\n')
+}
+
+function listSubjects({ eventKinds, notConfigured }: ServiceFacts): string {
+  const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
+  return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
+}
+
+function quickStart({ publicBaseUrl, keyPrefix, mintsKeys, notConfigured }: ServiceFacts): string {
+  const lines = [
+    `curl ${publicBaseUrl}/api/stats`,
+    notConfigured.includes('burns')
+      ? `curl '${publicBaseUrl}/api/stats/history?metric=holders&period=7d'`
+      : `curl '${publicBaseUrl}/api/burns?period=7d'`,
+    mintsKeys
+      ? `curl -H 'Authorization: Bearer ${keyPrefix}_0123abcd_...' ${publicBaseUrl}/api/usage`
+      : `curl ${publicBaseUrl}/api/usage`,
+  ]
+  return `## Quick start
+
+\`\`\`sh
+${lines.join('\n')}
+\`\`\``
+}
+
+function guides({ publicBaseUrl }: ServiceFacts): string {
+  const links = Object.entries(GUIDES).map(
+    ([name, title]) => `[${title}](${publicBaseUrl}/docs/${name})`,
+  )
+  return `Guides: ${links.join(', ')}. A typed client for browsers, Node and Deno is at [/client.js](${publicBaseUrl}/client.js). [The register](${publicBaseUrl}/) shows the figures to people, [the status](${publicBaseUrl}/status) how the service is.`
+}
+
+function conventions({ chains }: ServiceFacts): string {
+  return `## Conventions
+
+- Data endpoints answer \`{ "data": ..., "meta": ... }\`. \`meta.asOf\` says how fresh the data is, \`meta.query\` which parameters were in force, \`meta.notConfigured\` which optional parts are missing; their endpoints answer with zeros and empty lists.
+- Token amounts come twice: \`amount\` as a decimal string in whole tokens, \`amountRaw\` as an integer string in base units. A missing USD price is \`null\`, never 0.
+- Chains are named in lower case (\`${chains[0]?.name ?? 'base'}\`); requests may also use the id or CAIP-2. Tokens are named by symbol or address.
+- Lists are newest first and go on with \`cursor\`. Series and lists can be had as CSV with \`format=csv\`.
+- Errors are \`application/problem+json\` with a stable code in \`error\`; the page at \`type\` explains each. An ETag sent back in \`If-None-Match\` makes an unchanged answer a free 304.`
+}
+
+function quotas({ tiers, mintsKeys, payment }: ServiceFacts): string {
+  const rows = tiers.map(
+    ({ tier, dailyQuota, requires }) => `| ${tier} | ${dailyQuota} | ${requires} |`,
+  )
+  const notes = [
+    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
+    ...(mintsKeys
+      ? [
+          'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
+        ]
+      : []),
+    ...(payment === null
+      ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
+      : []),
+  ]
+  return `## Quotas
+
+| Tier | Calls per UTC day | Needs |
+|---|---|---|
+${rows.join('\n')}
+
+${notes.join(' ')}`
+}
+
+function pricing(
+  { pricePerCallUsd }: ServiceFacts,
+  payment: NonNullable<ServiceFacts['payment']>,
+): string {
+  const perDollar = Math.floor(1 / Number(pricePerCallUsd))
+  return `## Pricing
+
+Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${payment.symbol} on ${payment.network}. There is no subscription and no card.
+
+1. Send ${payment.symbol} (\`${payment.asset}\` on ${payment.network}) from the wallet that owns the key to \`${payment.payTo}\`.
+2. Register the transaction for a key of yours with \`POST /api/sessions/prepay\`; the balance belongs to the key.
+3. After ${payment.confirmations} blocks the balance of the key is credited; calls then go on without a 402 until it is empty.
+
+Without quota and balance a data call answers 402 with the payment options.
+`
 }

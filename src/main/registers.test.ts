@@ -7,12 +7,12 @@ import { type Config, readConfig } from '#config.ts'
 import { registerName } from '#data/datasets.ts'
 import { sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import { storeFile } from '#main/registers.ts'
 import { checkRegister } from '#ops/setup/check-stores.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { SILENT } from '#test/test-context.ts'
 import { deleteUnserved, noteServed } from './registers.ts'
-import { storeFile } from './store-file.ts'
 import { openStore, openStores } from './stores.ts'
 
 const server = await startPostgres()

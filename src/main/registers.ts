@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { HOUR_SECONDS, MINUTE_MS, unixNow } from '#base/time.ts'
 import { type Context, reportError } from '#context.ts'
 import { type RegisterName, registerName } from '#data/datasets.ts'
 import type { Tables } from '#db/engine.ts'
 import { column, plain, sql } from '#db/sql.ts'
 import { judgeCondition, readIndexStatus } from '#index/status.ts'
-import { storeFile } from './store-file.ts'
 
 /** A table in the accounts that lists the registers, one per ecosystem file. */
 export const registersTables: Tables = `
@@ -73,4 +73,10 @@ export async function deleteUnserved(
 
 function deleteFiles(file: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+}
+
+export type StoreName = 'accounts' | RegisterName
+
+export function storeFile(dataFolder: string, name: StoreName): string {
+  return join(dataFolder, `${name}.sqlite`)
 }

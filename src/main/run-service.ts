@@ -1,19 +1,20 @@
+import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
+import { moduleFile } from '#base/package-root.ts'
 import type { Clock } from '#base/time.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { isUnusable, readIndexStatus, readStalls } from '#index/status.ts'
+import type { FromIndexWorker, IndexWork } from '#main/index-worker.ts'
 import { leadJobs } from '#main/jobs.ts'
+import { lockRegister } from '#main/lock-folder.ts'
+import { keepRegister } from '#main/registers.ts'
 import { compose, type Served, serve } from '#main/serve.ts'
 import { openContext } from '#main/stores.ts'
 import type { IndexProgress } from '#ops/health/index-progress.ts'
 import type { Leading } from '#ops/health/read-readiness.ts'
-import { type IndexThread, startIndexThread } from './index-thread.ts'
-import type { FromIndexWorker } from './index-worker.ts'
-import { lockRegister } from './lock-folder.ts'
-import { keepRegister } from './registers.ts'
 
 interface ServiceInput {
   readonly config: Config
@@ -97,4 +98,43 @@ export async function howFar({
   if (ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))) return 'nothing'
   if (status === undefined) return 'nothing'
   return status.chains.every((each) => each.blockNumber >= each.headNumber) ? 'all' : 'some'
+}
+
+export interface IndexThread {
+  /** Rejects when the thread fails, for example if the ecosystem file contradicts the chains. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+/** Indexes on its own thread, so that long commits do not delay answers; starts once `after` resolves. */
+export function startIndexThread(
+  work: IndexWork,
+  onNews: (news: FromIndexWorker) => void,
+  after: Promise<unknown> = Promise.resolve(),
+): IndexThread {
+  const stopping = new AbortController()
+  const ended = after.then(async () => {
+    if (stopping.signal.aborted) return
+    const worker = new Worker(moduleFile('main/index-worker'), { workerData: work })
+    worker.on('message', onNews)
+    stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
+    await waitForExit(worker)
+  })
+  ended.catch(() => undefined)
+  return {
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => undefined)
+    },
+  }
+}
+
+function waitForExit(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`the index thread exited with code ${code}`)),
+    )
+  })
 }

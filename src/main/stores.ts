@@ -14,10 +14,10 @@ import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { webhookTables } from '#feed/webhook-store.ts'
+import { type StoreName, storeFile } from '#main/registers.ts'
 import { paymentsTables } from '#payments/prepayments/payments-tables.ts'
 import { x402Tables } from '#payments/x402/payment.ts'
 import { registersTables } from './registers.ts'
-import { type StoreName, storeFile } from './store-file.ts'
 
 export interface Stores {
   /** Can be rebuilt from the chains. */

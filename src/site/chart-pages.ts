@@ -1,4 +1,4 @@
-import { askRoutes } from '#api/ask-routes.ts'
+import { askRoutes } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { isRefusal } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'

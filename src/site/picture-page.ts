@@ -1,4 +1,4 @@
-import { AskRefused } from '#api/ask-routes.ts'
+import { AskRefused } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'

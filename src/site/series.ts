@@ -1,4 +1,4 @@
-import { type Ask, AskRefused } from '#api/ask-routes.ts'
+import { type Ask, AskRefused } from '#api/examples.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'

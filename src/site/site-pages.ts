@@ -1,4 +1,4 @@
-import { askRoutes } from '#api/ask-routes.ts'
+import { askRoutes } from '#api/examples.ts'
 import { type Page, staticPage, VersionedText } from '#api/pages.ts'
 import { parseAddress, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { type Ask, AskRefused } from '#api/ask-routes.ts'
+import { type Ask, AskRefused } from '#api/examples.ts'
 import { refuse } from '#base/refusal.ts'
 import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { testContext } from '#test/test-context.ts'

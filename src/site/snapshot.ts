@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Ask } from '#api/ask-routes.ts'
+import type { Ask } from '#api/examples.ts'
 import { TtlCache } from '#base/async.ts'
 import type { PageWords } from '#base/page-settings.ts'
 import { unixNow } from '#base/time.ts'

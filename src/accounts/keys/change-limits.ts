@@ -1,4 +1,11 @@
 import { type Static, Type } from 'typebox'
+import {
+  AUTHORITY_REFUSALS,
+  actOnKey,
+  authorise,
+  ProofBody,
+  useAuthority,
+} from '#accounts/keys/manage-keys.ts'
 import { publicIdInPath } from '#accounts/keys/message.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { KeyLimits } from '#base/key-limits.ts'
@@ -9,7 +16,6 @@ import { parseInstant, startOfDay, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { AUTHORITY_REFUSALS, actOnKey, authorise, ProofBody, useAuthority } from './authorise.ts'
 import { type Key, setLimits } from './key-store.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'

@@ -8,6 +8,7 @@ import {
   useMessage,
   writeOrRefuse,
 } from '#accounts/keys/key-store.ts'
+import { SIGNED_FIELDS } from '#accounts/keys/manage-keys.ts'
 import { checkSigned, type SignedMessage, walletInQuery } from '#accounts/keys/message.ts'
 import { highestTier, readAllowance, readShares } from '#accounts/metering/tier.ts'
 import { type Address, showAddress } from '#base/address.ts'
@@ -19,7 +20,6 @@ import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { readHoldings } from '#data/stats/holdings.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { SIGNED_FIELDS } from './authorise.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 
 const MintBody = Type.Object({ ...SIGNED_FIELDS, label: Type.Optional(Label) })

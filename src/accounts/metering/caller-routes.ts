@@ -9,10 +9,10 @@ import {
 import { messageRoute } from '#accounts/keys/message.ts'
 import { gateRoute, mintRoute } from '#accounts/keys/mint.ts'
 import { reportLeakRoute } from '#accounts/keys/revoked-keys.ts'
+import { usageHistoryRoute } from '#accounts/metering/usage/usage.ts'
 import type { Context } from '#context.ts'
 import type { Route } from '#route.ts'
 import { usageRoute } from './usage/usage.ts'
-import { usageHistoryRoute } from './usage/usage-history.ts'
 
 export function callerRoutes(ctx: Context): readonly Route[] {
   return [

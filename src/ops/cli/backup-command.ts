@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { toIso, unixNow } from '#base/time.ts'
 import { ConfigError } from '#config.ts'
 import type { CommandContext } from '#main/command-context.ts'
-import { storeFile } from '#main/store-file.ts'
+import { storeFile } from '#main/registers.ts'
 import { type Report, runUpkeep, type UpkeepOptions, upkeepCommand } from './run-on-stores.ts'
 
 const BACKUP = `

@@ -7,7 +7,7 @@ import { ConfigError } from '#config.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, plain, type Row, type SqlValue } from '#db/sql.ts'
 import type { CommandContext } from '#main/command-context.ts'
-import { storeFile } from '#main/store-file.ts'
+import { storeFile } from '#main/registers.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import { rowChecks } from '#ops/audit/audit-accounts.ts'
 import {

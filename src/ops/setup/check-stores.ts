@@ -6,7 +6,7 @@ import { StoreError } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import { storeFile } from '#main/store-file.ts'
+import { storeFile } from '#main/registers.ts'
 import { openStore } from '#main/stores.ts'
 
 /** Config of PostgreSQL under which acknowledged debits can be lost. */

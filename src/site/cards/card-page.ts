@@ -1,4 +1,4 @@
-import type { Ask } from '#api/ask-routes.ts'
+import type { Ask } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { type Address, parseAddress } from '#base/address.ts'
 import { refuse } from '#base/refusal.ts'

@@ -1,4 +1,4 @@
-import type { Ask } from '#api/ask-routes.ts'
+import type { Ask } from '#api/examples.ts'
 import type { PageWords } from '#base/page-settings.ts'
 import { cards } from '#data/cards.ts'
 import { type EventChart, inWords } from '../event-card.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Ask, AskRefused } from '#api/ask-routes.ts'
+import { type Ask, AskRefused } from '#api/examples.ts'
 import type { Address } from '#base/address.ts'
 import { refuse } from '#base/refusal.ts'
 import { walletFigures } from './wallet-figures.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Ask, AskRefused } from '#api/ask-routes.ts'
+import { type Ask, AskRefused } from '#api/examples.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'

@@ -1,13 +1,28 @@
 import { Type } from 'typebox'
-import { toUsd } from '#base/money.ts'
+import { keyAccount } from '#accounts/ledger/account.ts'
+import { getMeter, MeteringUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
+import type { Caller } from '#base/caller.ts'
+import { type MicroUsd, toUsd } from '#base/money.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
-import { startOfDay } from '#base/time.ts'
+import { lastDays, startOfDay, toDate, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { column, type Sql, sql } from '#db/sql.ts'
+import { type Connection, StoreError } from '#db/engine.ts'
+import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import type { Retained } from '#index/retained.ts'
-import { answer, defineRoute, type Route } from '#route.ts'
-import { getMeter } from '../meter/meter.ts'
+import {
+  answer,
+  CSV_TYPE,
+  defineRoute,
+  formatParameter,
+  type Parameter,
+  parsed,
+  parseInteger,
+  type Route,
+  toCsv,
+  wantsCsv,
+} from '#route.ts'
 
 const Usage = named('Usage', {
   identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
@@ -112,4 +127,284 @@ function ofDays(keepDays: number, { table, key, isOver }: Days): Retained {
       return { place: end, isDone: row === undefined }
     },
   }
+}
+
+const DAYS = { minimum: 1, maximum: 90 }
+
+const ANONYMOUS_DAYS_MAX = 30
+
+const daysParameter: Parameter<number> = {
+  in: 'query',
+  description: `UTC days that end with today; without a key at most ${ANONYMOUS_DAYS_MAX}.`,
+  schema: Type.Integer({ ...DAYS, default: 30 }),
+  example: 7,
+  parse: (raw) => (raw === undefined ? parsed(30, 30) : parseInteger(raw, DAYS)),
+}
+
+const CHARGED = {
+  requestCount: Type.Integer({ description: 'Charged calls, paid ones included.' }),
+  overageCount: Type.Integer({ description: 'The paid part of requestCount.' }),
+  spentUsd: Type.Number({ description: 'What the paid calls took from prepaid balances.' }),
+}
+
+const KeyUse = named('KeyUsage', {
+  publicId: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
+  }),
+  ...CHARGED,
+})
+
+const DAY = {
+  date: Type.String({ description: '`YYYY-MM-DD`, a UTC day.' }),
+  dateUnix: Type.Integer(),
+}
+
+const Day = named('UsageDay', {
+  ...DAY,
+  ...CHARGED,
+  complete: Type.Boolean({ description: 'False for today.' }),
+  keys: Type.Array(KeyUse, { description: 'Keys of the wallet that called, most calls first.' }),
+})
+
+const History = named('UsageHistory', {
+  identity: Type.String({ description: '`key:<prefix>_<publicId>`, or `ip:<address bucket>`.' }),
+  days: Type.Integer(),
+  totals: named('UsageTotals', CHARGED),
+  history: Type.Array(Day, { description: 'Without gaps, oldest first, today last.' }),
+})
+
+const CsvRow = Type.Object({ ...DAY, ...KeyUse.properties, complete: Type.Boolean() })
+
+/** Neither counts as a call nor answers 402. */
+export function usageHistoryRoute(ctx: Context): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/usage/history',
+    operationId: 'getUsageHistory',
+    tag: 'Usage',
+    summary: 'Your calls of the last days',
+    description:
+      'By UTC day: calls, paid calls and money spent of all keys of the wallet behind the key in the Authorization header, each key by itself too. Without a key it covers the address you call from. As CSV there is one row for each day and key. Asking is free.',
+    metered: false,
+    csv: true,
+    parameters: { days: daysParameter, format: formatParameter },
+    answers: { 200: { description: 'The days as they stand.', schema: History } },
+    refusals: ['metering_unavailable'],
+    async handle(input) {
+      const { caller } = input
+      const { days, format } = input.parameters
+      if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
+      const history = await readUsage(ctx, { caller, days, nowUnix: unixNow(ctx.clock) })
+      if (!wantsCsv(input, format)) return answer(200, showHistory(caller.identity, history))
+      const csv = toCsv(CsvRow, toCsvRows(history))
+      return answer(200, csv, { contentType: CSV_TYPE })
+    },
+  })
+}
+
+function refuseDays(): Refusal {
+  const reason = `must be at most ${ANONYMOUS_DAYS_MAX} without a key`
+  return refuse('invalid_parameter', `days ${reason}`, {
+    errors: [{ in: 'query', name: 'days', reason, ...DAYS, maximum: ANONYMOUS_DAYS_MAX }],
+  })
+}
+
+async function readUsage({ accounts }: Context, input: HistoryInput) {
+  try {
+    return await accounts.snapshot((connection) => readHistory(connection, input))
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })
+  }
+}
+
+/** Expects the oldest day first. */
+function showHistory(identity: string, history: readonly HistoryDay[]) {
+  return {
+    identity,
+    days: history.length,
+    totals: showCharged(sumHistory(history)),
+    history: history.map((day) => ({
+      ...showDay(day),
+      ...showCharged(day),
+      complete: day !== history.at(-1),
+      keys: day.keys.map((key) => ({ publicId: key.publicId, ...showCharged(key) })),
+    })),
+  }
+}
+
+function toCsvRows(history: readonly HistoryDay[]) {
+  return history.flatMap((day) => {
+    const complete = day !== history.at(-1)
+    const parts = day.keys.length === 0 ? [{ ...day, publicId: null }] : day.keys
+    return parts.map((part) => ({
+      ...showDay(day),
+      publicId: part.publicId,
+      ...showCharged(part),
+      complete,
+    }))
+  })
+}
+
+function showDay({ day }: HistoryDay) {
+  return { date: toDate(day), dateUnix: day }
+}
+
+function showCharged({ calls, paid, spent }: Charged) {
+  return { requestCount: calls, overageCount: paid, spentUsd: toUsd(spent) }
+}
+
+function sumHistory(history: readonly Charged[]): Charged {
+  const sum = { calls: 0, paid: 0, spent: 0n }
+  for (const { calls, paid, spent } of history) {
+    sum.calls += calls
+    sum.paid += paid
+    sum.spent += spent
+  }
+  return sum
+}
+
+interface HistoryInput {
+  readonly caller: Caller
+  readonly days: number
+  readonly nowUnix: number
+}
+
+interface Charged {
+  readonly calls: number
+  readonly paid: number
+  readonly spent: MicroUsd
+}
+
+interface KeyCharged extends Charged {
+  /** Null for keys beyond the limit, and for days before keys had their own counters. */
+  readonly publicId: string | null
+}
+
+interface HistoryDay extends Charged {
+  /** Unix seconds (UTC). */
+  readonly day: number
+  readonly keys: readonly KeyCharged[]
+}
+
+/** Bounds the answer for wallets that rotate endlessly: it lists the first and the newest keys. */
+const HISTORY_KEYS_MAX = 100
+
+/** Returns UTC days up to today, oldest first, without gaps. */
+async function readHistory(
+  connection: Connection,
+  input: HistoryInput,
+): Promise<readonly HistoryDay[]> {
+  const { caller } = input
+  const days = lastDays(input.nowUnix, input.days)
+  const since = days[0] ?? 0
+  const counted = await readCounted(connection, caller.bucket, since)
+  const parts = caller.kind === 'keyed' ? await readKeys(connection, caller, since) : []
+  const spent = caller.kind === 'keyed' ? [] : await readSpend(connection, toAccount(caller), since)
+  return days.map((day) => {
+    const { used, paid } = counted.get(day) ?? { used: 0, paid: 0 }
+    if (caller.kind !== 'keyed') {
+      const money = spent.find((each) => each.day === day)?.spent ?? 0n
+      return { day, calls: used + paid, paid, spent: money, keys: [] }
+    }
+    const keys = splitDay(
+      used,
+      parts.filter((each) => each.day === day),
+    )
+    const money = keys.reduce((sum, each) => sum + each.spent, 0n)
+    return { day, calls: used + paid, paid, spent: money, keys }
+  })
+}
+
+async function readCounted(connection: Connection, bucket: string, since: number) {
+  const found = await connection.run(sql`
+    select day, used, paid from usage_days where bucket = ${bucket} and day >= ${since}`)
+  return new Map(
+    found.map((row) => [
+      column.integer(row, 'day'),
+      { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') },
+    ]),
+  )
+}
+
+async function readSpend(connection: Connection, account: string, since: number) {
+  const found = await connection.run(sql`
+    select day, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
+    where account = ${account} and day >= ${since} group by day`)
+  return found.map((row) => ({
+    day: column.integer(row, 'day'),
+    spent: column.amount(row, 'micro_usd'),
+  }))
+}
+
+interface KeyPart extends KeyCharged {
+  readonly day: number
+  readonly isFirst: boolean
+  readonly used: number
+}
+
+async function readKeys(
+  connection: Connection,
+  caller: Extract<Caller, { kind: 'keyed' }>,
+  since: number,
+): Promise<readonly KeyPart[]> {
+  const found = await connection.run(sql`
+    with told as (
+      select public_id, is_first from keys where wallet = ${caller.wallet}
+      order by is_first desc, created_unix desc, public_id limit ${HISTORY_KEYS_MAX}
+    ), parts as (${selectParts(caller.wallet, caller.bucket, since)})
+    select parts.day, told.public_id, coalesce(max(told.is_first), 0) as is_first,
+      cast(sum(parts.used) as bigint) as used, cast(sum(parts.paid) as bigint) as paid,
+      cast(sum(parts.micro_usd) as bigint) as micro_usd
+    from parts left join told on told.public_id = parts.public_id
+    group by parts.day, told.public_id`)
+  return found.map(toKeyPart)
+}
+
+/** Returns what each key paid; the first key has 0 free calls here. */
+function selectParts(wallet: string, bucket: string, since: number): Sql {
+  return sql`
+    select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd
+    from keys join key_days on key_days.public_id = keys.public_id
+    where keys.wallet = ${wallet} and key_days.day >= ${since}
+    union all
+    select day, public_id, used, 0, 0 from key_days
+    where public_id = ${bucket} and day >= ${since}
+    union all
+    select usage_days.day, keys.public_id, 0, 0, 0
+    from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
+    where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
+    union all
+    select spend.day, keys.public_id, 0, spend.calls, spend.micro_usd
+    from keys join spend_days as spend on spend.account = ${keyAccount('')} || keys.public_id
+    where keys.wallet = ${wallet} and spend.day >= ${since}`
+}
+
+function toKeyPart(row: Row): KeyPart {
+  const used = column.integer(row, 'used')
+  const paid = column.integer(row, 'paid')
+  return {
+    day: column.integer(row, 'day'),
+    publicId: column.textOrNull(row, 'public_id'),
+    isFirst: column.flag(row, 'is_first'),
+    used,
+    calls: used + paid,
+    paid,
+    spent: column.amount(row, 'micro_usd'),
+  }
+}
+
+/** The first key gets the remainder of the wallet's count. */
+function splitDay(walletUsed: number, parts: readonly KeyPart[]): KeyCharged[] {
+  const apart = parts.reduce((sum, each) => sum + each.used, 0)
+  return parts
+    .map(({ publicId, isFirst, calls, paid, spent }) => ({
+      publicId,
+      calls: isFirst ? calls + walletUsed - apart : calls,
+      paid,
+      spent,
+    }))
+    .filter((each) => each.calls > 0)
+    .sort((a, b) => b.calls - a.calls || ((a.publicId ?? '') < (b.publicId ?? '') ? -1 : 1))
 }
