@@ -9,8 +9,8 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3920,
-  api: 3108,
+  accounts: 3904,
+  api: 3102,
   base: 738,
   chain: 3185,
   data: 5386,
@@ -19,8 +19,8 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 689,
   feed: 1657,
   index: 4822,
-  main: 1339,
-  ops: 4131,
+  main: 1335,
+  ops: 4130,
   payments: 4633,
   site: 2063,
   tests: 38418,
