@@ -1,5 +1,5 @@
 import { type Address, type Hex, toHex } from 'viem'
-import { accounts, burnAddress, type MarketAddresses, namedAddresses } from '#devnet/addresses.ts'
+import { accounts, type MarketAddresses, namedAddresses } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
 import { type ChainClient, sendTransaction } from '#devnet/chain-client.ts'
 import { traders } from '#devnet/people.ts'
@@ -86,14 +86,6 @@ export function burn(
   input: { readonly token: Ticker; readonly from: Address; readonly amount: bigint },
 ): Promise<Hex> {
   return sendTransaction(chain, calls.burn({ ...input, token: chain.addresses[input.token] }))
-}
-
-/** 0x…dEaD */
-export function burnToDead(
-  chain: ChainClient,
-  input: { readonly token: Ticker; readonly from: Address; readonly amount: bigint },
-): Promise<Hex> {
-  return transfer(chain, { ...input, to: burnAddress })
 }
 
 export function distribute(

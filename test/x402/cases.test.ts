@@ -7,8 +7,6 @@ import { accounts } from '#devnet/addresses.ts'
 import { auditService } from '../audit-service.ts'
 import { eitherEngine } from '../long-version.ts'
 import { eventually } from '../world.ts'
-// Runs first: it counts from 0.
-import './metrics.ts'
 // Run next: their wallets have free calls that the tests below use up.
 import './pay.ts'
 import './topup.ts'

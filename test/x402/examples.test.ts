@@ -97,7 +97,7 @@ describe('the examples', () => {
     }).finally(() => ended.abort())
     while (!ended.signal.aborted) {
       await passBlocks(base, 1)
-      await sleep(1_000, ended.signal)
+      await sleep(300, ended.signal)
     }
     const { code, output } = await running
     assert.equal(code, 0, output)
@@ -172,7 +172,7 @@ describe('the examples', () => {
     const running = byHand({ CAST: `sh ${astray}`, TIMEOUT: '60' }).finally(() => ended.abort())
     while (!ended.signal.aborted) {
       await passBlocks(base, 1)
-      await sleep(1_000, ended.signal)
+      await sleep(300, ended.signal)
     }
     const { code, output } = await running
     assert.equal(code, 1, output)
