@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4130,
   payments: 4633,
   site: 2063,
-  tests: 38418,
+  tests: 37966,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
