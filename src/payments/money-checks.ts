@@ -19,7 +19,6 @@ import { askContract } from '#index/token-contract.ts'
 import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
 import {
   blockHashAt,
-  type DepositScan,
   getPaymentSource,
   isComplete,
   readDeposits,
@@ -165,29 +164,23 @@ function pagedCheck(
     name,
     async run(connection) {
       const differences: LedgerDifference[] = []
-      for await (const chosen of creditPages(connection)) {
+      let after = ''
+      for (;;) {
+        const [row] = await connection.run(sql`
+          select max(id) as last from (
+            select id from credits where id > ${after} order by id limit ${PAGE_CREDITS}) as page`)
+        const last = row === undefined ? null : column.textOrNull(row, 'last')
+        if (last === null || differences.length >= DIFFERENCES_MAX)
+          return differences.slice(0, DIFFERENCES_MAX)
+        const chosen = sql`credits.id > ${after} and credits.id <= ${last}`
         differences.push(...(await check({ connection, chosen })))
-        if (differences.length >= DIFFERENCES_MAX) break
+        after = last
       }
-      return differences.slice(0, DIFFERENCES_MAX)
     },
   }
 }
 
 const PAGE_CREDITS = 500
-
-async function* creditPages(connection: Connection): AsyncIterable<Sql> {
-  let after = ''
-  for (;;) {
-    const [row] = await connection.run(sql`
-      select max(id) as last from (
-        select id from credits where id > ${after} order by id limit ${PAGE_CREDITS}) as page`)
-    const last = row === undefined ? null : column.textOrNull(row, 'last')
-    if (last === null) return
-    yield sql`credits.id > ${after} and credits.id <= ${last}`
-    after = last
-  }
-}
 
 function canonicalCheck(ctx: Context, note: Note): Check {
   const name = 'each live credit is one canonical deposit of the same sum and sender'
@@ -218,7 +211,10 @@ async function checkCanonical(
     else if (known === undefined || !isInReach(credit, known)) pending.push(credit.id)
     else if (deposit === undefined && !isShown(credit, free) && (await stands(credit)))
       uncovered.push(credit.id)
-    else found.push(...compare(credit, deposit))
+    else {
+      const detail = compare(credit, deposit)
+      if (detail !== undefined) found.push({ subject: credit.id, detail })
+    }
   }
   if (pending.length > 0)
     note(`${pending.length} credits cannot be checked before history is read: ${listIds(pending)}`)
@@ -250,23 +246,15 @@ function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
   return isRead && known.isComplete
 }
 
-function compare(credit: Credit, deposit: Deposit | undefined): readonly LedgerDifference[] {
-  const subject = credit.id
-  const name = logName(credit)
+/** Returns what differs. */
+function compare(credit: Credit, deposit: Deposit | undefined): string | undefined {
   if (deposit === undefined)
-    return [
-      { subject, detail: `no canonical log ${name}, and its block is not confirmed as canonical` },
-    ]
+    return `no canonical log ${logName(credit)}, and its block is not confirmed as canonical`
   if (deposit.amount !== credit.microUsd)
-    return [{ subject, detail: `credited ${credit.microUsd}, but the log has ${deposit.amount}` }]
+    return `credited ${credit.microUsd}, but the log has ${deposit.amount}`
   if (deposit.from !== credit.payerAddress)
-    return [
-      {
-        subject,
-        detail: `credited as paid by ${credit.payerAddress}, but the log has ${deposit.from}`,
-      },
-    ]
-  return []
+    return `credited as paid by ${credit.payerAddress}, but the log has ${deposit.from}`
+  return undefined
 }
 
 function payersCheck(ctx: Context, note: Note): Check {
@@ -331,7 +319,7 @@ export async function readSuspense(
 }
 
 /** Checks that the balance of `payTo` before the first block, plus deposits, minus sent, is its balance where the scan stands. */
-export function balanceCheck(ctx: Context, note: (line: string) => void): Check {
+export function balanceCheck(ctx: Context, note: Note): Check {
   return {
     name: 'deposits less what was sent are what payTo holds',
     async run(connection) {
@@ -342,8 +330,11 @@ export function balanceCheck(ctx: Context, note: (line: string) => void): Check 
         note(`${payment.symbol}: older deposits are still being read, so payTo was not compared`)
         return []
       }
+      const subject = `${payment.symbol} on ${payment.chain.name}`
       try {
-        return await compareBalance(connection, { ctx, payment, scan, note })
+        const detail = await compareBalance(connection, ctx, payment, scan.number)
+        if (detail.isExplained) note(`${subject}: ${detail.text}`)
+        return detail.isExplained ? [] : [{ subject, detail: detail.text }]
       } catch (error) {
         if (!(error instanceof RpcError)) throw error
         note(
@@ -357,31 +348,21 @@ export function balanceCheck(ctx: Context, note: (line: string) => void): Check 
 
 async function compareBalance(
   connection: Connection,
-  input: {
-    readonly ctx: Context
-    readonly payment: Payment
-    readonly scan: DepositScan
-    readonly note: (line: string) => void
-  },
-): Promise<LedgerDifference[]> {
-  const { ctx, payment, scan, note } = input
+  ctx: Context,
+  payment: Payment,
+  headNumber: number,
+): Promise<{ readonly isExplained: boolean; readonly text: string }> {
   const source = getPaymentSource(ctx)
   const before = await readHeld(source, payment, payment.chain.startBlock - 1)
-  const sent = await sumSent(source, payment, scan.number)
-  const held = await readHeld(source, payment, scan.number)
+  const sent = await sumSent(source, payment, headNumber)
+  const held = await readHeld(source, payment, headNumber)
   const received = await sumReceived(connection, payment)
   const show = (amount: bigint) => formatDecimal(amount, payment.decimals)
   const explained = before + received - sent
-  const subject = `${payment.symbol} on ${payment.chain.name}`
-  if (explained !== held)
-    return [
-      {
-        subject,
-        detail: `payTo holds ${show(held)}, but ${show(before)} and deposits of ${show(received)} less ${show(sent)} sent are ${show(explained)}`,
-      },
-    ]
-  note(`${subject}: deposits of ${show(received)} explain what payTo holds`)
-  return []
+  if (explained === held)
+    return { isExplained: true, text: `deposits of ${show(received)} explain what payTo holds` }
+  const text = `payTo holds ${show(held)}, but ${show(before)} and deposits of ${show(received)} less ${show(sent)} sent are ${show(explained)}`
+  return { isExplained: false, text }
 }
 
 /** Sums the balances of all `payTo` addresses at the end of a block, in base units. */

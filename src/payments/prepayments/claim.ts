@@ -97,16 +97,16 @@ export async function reopenClaim(
   await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
 }
 
-export async function findProof(
+export async function isProofStored(
   reads: Reads,
-  named: { readonly publicId: string; readonly txHash: Hash; readonly payerAddress: Address },
-): Promise<{ readonly message: string; readonly signature: string } | undefined> {
-  const [row] = await reads.run(sql`
-    select message, signature from claim_proofs join claims on claims.id = claim_proofs.claim_id
-    where claims.public_id = ${named.publicId} and claims.tx_hash = ${named.txHash}
-      and claim_proofs.payer_address = ${named.payerAddress} and claim_proofs.by_contract = 1`)
-  if (row === undefined) return undefined
-  return { message: column.text(row, 'message'), signature: column.text(row, 'signature') }
+  proof: Pick<CheckedClaim, 'publicId' | 'txHash' | 'payerAddress'> & Omit<Proof, 'byContract'>,
+): Promise<boolean> {
+  const found = await reads.run(sql`
+    select claims.id from claim_proofs join claims on claims.id = claim_proofs.claim_id
+    where claims.public_id = ${proof.publicId} and claims.tx_hash = ${proof.txHash}
+      and claim_proofs.payer_address = ${proof.payerAddress} and by_contract = 1
+      and message = ${proof.message} and signature = ${proof.signature}`)
+  return found.length === 1
 }
 
 /** Returns the senders who signed for a claim. */

@@ -13,6 +13,7 @@ import { named } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
 import { askContractWallet, type WalletAnswer } from '#chain/contract-signature.ts'
 import { type Context, oncePerContext } from '#context.ts'
+import { sql } from '#db/sql.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { openSettlingRpc } from '#payments/x402/settlement.ts'
 import { answer, defineRoute, type Parameter, parsed, parseInteger, type Route } from '#route.ts'
@@ -23,15 +24,14 @@ import {
   type ClaimStatus,
   findClaimById,
   findClaimByTx,
-  findProof,
   isOpen,
+  isProofStored,
   type Proof,
   readClaimState,
   registerClaim,
   type Trust,
 } from './claim.ts'
-import { listLiveCredits, logName } from './credit.ts'
-import { readDeposits } from './deposits.ts'
+import { UNCREDITED } from './deposits.ts'
 
 const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   pending: 'pending_verification',
@@ -359,11 +359,8 @@ async function checkByContract(
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
   const proof: Proof = { message, signature, byContract: true }
-  const stored = await findProof({ run: ctx.accounts.read }, posted)
-  if (stored?.message === message && stored.signature === signature) return proof
-  const waits = await waitsForProof(ctx, posted)
-  if (isRefusal(waits)) return waits
-  if (!waits)
+  if (await isProofStored({ run: ctx.accounts.read }, posted)) return proof
+  if (!(await isAwaited(ctx, posted)))
     return {
       ...refused,
       message: `${refused.message}; a contract wallet posts its proof once the transfer is seen (status confirming or unlinked)`,
@@ -383,20 +380,14 @@ async function checkByContract(
   return refuse('invalid_signature', 'payerMessage was not signed by payerAddress')
 }
 
-async function waitsForProof(
-  ctx: Context,
-  { txHash, payerAddress }: Posted,
-): Promise<boolean | Refusal> {
-  const known = await ctx.accounts.snapshot((reads) =>
-    readDeposits(reads, requirePayment(ctx), [txHash]),
-  )
-  if (known === undefined)
-    return refuse('data_not_ready', 'cannot read deposits; retry', { retryAfterSeconds: 10 })
-  const credits = await listLiveCredits({ run: ctx.accounts.read }, [txHash])
-  const credited = new Set(credits.map(logName))
-  return known.deposits.some(
-    (each) => each.txHash === txHash && each.from === payerAddress && !credited.has(logName(each)),
-  )
+/** Whether the payer's deposit is read, and not credited yet. */
+async function isAwaited(ctx: Context, { txHash, payerAddress }: Posted): Promise<boolean> {
+  const { id: chainId } = requirePayment(ctx).chain
+  const found = await ctx.accounts.read(sql`
+    select log_index from deposits
+    where chain_id = ${chainId} and tx_hash = ${txHash} and sender = ${payerAddress}
+      and ${UNCREDITED} limit 1`)
+  return found.length === 1
 }
 
 /** A Safe uses about 7,000 per owner. */

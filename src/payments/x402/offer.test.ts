@@ -13,8 +13,9 @@ import {
   currentPayTo,
   DISCOVERY,
   OFFER_LENGTH_MAX,
+  paymentRequired,
   paymentRequiredBody,
-  paymentRequiredHeader,
+  toBase64,
   topupOfferBody,
 } from './offer.ts'
 
@@ -22,7 +23,7 @@ const ctx = testContext({ clock: () => Date.UTC(2026, 10, 21) })
 const input = { amounts: [100_000n, 1_000_000n], resourceUrl: 'http://localhost:4020/api/stats' }
 
 test("the header is a PaymentRequired of x402 version 2 by the protocol's own schema", () => {
-  const header = paymentRequiredHeader(ctx, input)
+  const header = toBase64(paymentRequired(ctx, input))
   const decoded = decodePaymentRequiredHeader(header)
   const checked = PaymentRequiredV2Schema.safeParse(decoded)
   assert.ok(checked.success, JSON.stringify(checked))
@@ -46,7 +47,7 @@ test("the header is a PaymentRequired of x402 version 2 by the protocol's own sc
 })
 
 test('the header is printable ASCII without a line break and says what the smallest offer buys, with a reason if there is one', () => {
-  const header = paymentRequiredHeader(ctx, { ...input, error: 'insufficient_funds' })
+  const header = toBase64(paymentRequired(ctx, { ...input, error: 'insufficient_funds' }))
   assert.match(header, /^[A-Za-z0-9+/]+={0,2}$/)
   const { resource, error } = decodePaymentRequiredHeader(header)
   assert.equal(error, 'insufficient_funds: the payer holds less than the amount')

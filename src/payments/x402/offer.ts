@@ -120,11 +120,7 @@ export const OFFERS = [100_000n, 1_000_000n] as const
 
 type Offering = Pick<Context, 'ecosystem' | 'clock'>
 
-/** Builds an x402 v2 PaymentRequired in base64. Clients decode it before the body, so it must be well-formed. */
-export function paymentRequiredHeader(ctx: Offering, input: OfferInput): string {
-  return toBase64(paymentRequired(ctx, input))
-}
-
+/** Builds an x402 v2 PaymentRequired. Clients decode it before the body, so it must be well-formed. */
 export function paymentRequired(ctx: Offering, input: OfferInput) {
   return {
     x402Version: 2,
@@ -188,7 +184,7 @@ export function callOfferHeader(
   const [path = ''] = target.split('?', 1)
   const { publicBaseUrl } = ctx.ecosystem.service
   const header = (part: string) =>
-    paymentRequiredHeader(ctx, { amounts: OFFERS, resourceUrl: publicBaseUrl + part, error })
+    toBase64(paymentRequired(ctx, { amounts: OFFERS, resourceUrl: publicBaseUrl + part, error }))
   const whole = header(target)
   return whole.length <= OFFER_LENGTH_MAX ? whole : header(path)
 }

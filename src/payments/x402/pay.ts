@@ -30,12 +30,13 @@ import {
   DISCOVERY,
   OFFERS,
   type PaymentFault,
+  paymentRequired,
   paymentRequiredBody,
-  paymentRequiredHeader,
   paymentResponseHeaders,
   requirePayment,
   TOPUP_PATH,
   TopupOfferBody,
+  toBase64,
   topupOfferBody,
 } from './offer.ts'
 import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
@@ -351,7 +352,7 @@ async function offer(
   return {
     kind: 'payment-required',
     body: topupOfferBody(ctx, offered),
-    headers: { 'PAYMENT-REQUIRED': paymentRequiredHeader(ctx, offered) },
+    headers: { 'PAYMENT-REQUIRED': toBase64(paymentRequired(ctx, offered)) },
   }
 }
 
