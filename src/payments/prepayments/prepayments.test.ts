@@ -152,19 +152,6 @@ withPayments('who waits for a prepayment is answered once it is decided', async 
   assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'verified')
 })
 
-withPayments(
-  'who waits for a prepayment is answered after the block that decides it',
-  async (harness) => {
-    harness.pay('tx', 1_000n, mallory)
-    const { id } = claimedOf(await harness.claim({ tx: 'tx' }))
-    const waiting = harness.read(id, 30)
-    harness.chain.mineEmpty(10)
-    await harness.chain.writeInto(harness.engine)
-    const outcome = await waiting
-    assert.equal(outcome.kind === 'answer' && (outcome.body as Claimed).status, 'unlinked')
-  },
-)
-
 withPayments('a file that no longer covers a payment reverses no credit', async (harness) => {
   await harness.credit('tx', 1_000n)
   harness.chain.uncover('tx')
