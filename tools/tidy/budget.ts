@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4822,
   main: 1335,
   ops: 4130,
-  payments: 4633,
+  payments: 4602,
   site: 2063,
-  tests: 37966,
+  tests: 37954,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
