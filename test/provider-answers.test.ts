@@ -13,7 +13,7 @@ import { isLongVersion } from '#test/long-version.ts'
 import { differenceOf } from '#test/stepped-index.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 
-const wireForms: readonly WireForm[] = ['identity', 'gzip', 'br', 'zstd', 'chunked']
+const wireForms: readonly WireForm[] = ['identity', 'gzip', 'chunked']
 const caps = [10, 200, 2_000, 10_000] as const
 
 /** Every cap with one form and every form with one cap; the long version tries all of them together. */

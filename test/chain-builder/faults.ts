@@ -2,7 +2,7 @@
 export type Dialect = 'alchemy' | 'infura' | 'quicknode' | 'geth'
 
 /** Encoding of an answer: at once, in chunks, or compressed. */
-export type WireForm = 'identity' | 'chunked' | 'gzip' | 'br' | 'zstd'
+export type WireForm = 'identity' | 'chunked' | 'gzip'
 
 /** What a served chain does wrong; changed while it is served. Nothing is wrong at the start. */
 export interface Faults {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import type { TransportFault, WireForm } from './faults.ts'
 
 interface SendDeps {
@@ -48,18 +48,11 @@ export async function sendAnswer(
   await ended(outgoing)
 }
 
-const compressors = {
-  gzip: gzipSync,
-  br: (text: string) =>
-    brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
-  zstd: zstdCompressSync,
-} as const
-
 function sendWhole(outgoing: ServerResponse, text: string, form: WireForm): void {
   if (form === 'chunked') outgoing.writeHead(200, json).end(text)
   else if (form === 'identity')
     outgoing.writeHead(200, { ...json, 'content-length': Buffer.byteLength(text) }).end(text)
-  else outgoing.writeHead(200, { ...json, 'content-encoding': form }).end(compressors[form](text))
+  else outgoing.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(gzipSync(text))
 }
 
 function retryAfter({ retryAfterSeconds }: TransportFault): Readonly<Record<string, string>> {
