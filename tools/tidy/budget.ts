@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4130,
   payments: 4602,
   site: 2063,
-  tests: 37954,
+  tests: 37947,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
