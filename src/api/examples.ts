@@ -60,21 +60,11 @@ async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
 /** Written by `tools/capture-examples.ts` from a running service. */
 interface Captured {
   /** Names of the captured service, replaced by this one's. */
-  readonly names: Readonly<Record<Name, string>>
+  readonly names: Readonly<Record<string, string>>
   readonly requests: Readonly<Record<string, unknown>>
   readonly answers: Examples
   readonly problems: Readonly<Partial<Record<RefusalCode, unknown>>>
 }
-
-type Name =
-  | 'publicBaseUrl'
-  | 'service'
-  | 'keyPrefix'
-  | 'primary'
-  | 'secondary'
-  | 'asset'
-  | 'payTo'
-  | 'network'
 
 type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment' | 'tokens'>
 
@@ -84,7 +74,7 @@ export type CapturedExamples = Omit<Captured, 'names'>
 export function capturedExamples(facts: NamedFacts): CapturedExamples {
   const { names, ...rest } = captured as Captured
   const own = ownNames(facts)
-  const known = Object.entries(names) as [Name, string][]
+  const known = Object.entries(names)
   const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
   // Replaces in one pass, because this service's primary token may be named like the captured secondary.
   const any = new RegExp(known.map(toPattern).join('|'), 'g')
@@ -95,7 +85,7 @@ export function capturedExamples(facts: NamedFacts): CapturedExamples {
 }
 
 /** A symbol is replaced only as a whole JSON string, the prefix of keys only before `_`. */
-function toPattern([name, theirs]: [Name, string]): string {
+function toPattern([name, theirs]: [string, string]): string {
   const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   if (name === 'service') return `(?<=")${text}(?=: )`
   if (name === 'keyPrefix') return `${text}(?=_)`
@@ -104,21 +94,19 @@ function toPattern([name, theirs]: [Name, string]): string {
   return text
 }
 
-function ownNames(facts: NamedFacts): Readonly<Partial<Record<Name, string>>> {
+/** Undefined names stay as captured. */
+function ownNames(facts: NamedFacts): Readonly<Record<string, string | undefined>> {
   const { payment, tokens } = facts
   const symbolOf = (role: string) => tokens.find((token) => token.role === role)?.symbol
-  const named = { primary: symbolOf('primary'), secondary: symbolOf('secondary') }
   return {
     publicBaseUrl: facts.publicBaseUrl,
     service: facts.name,
     keyPrefix: facts.keyPrefix,
-    ...(named.primary !== undefined && { primary: named.primary }),
-    ...(named.secondary !== undefined && { secondary: named.secondary }),
-    ...(payment !== null && {
-      asset: payment.asset,
-      payTo: payment.payTo,
-      network: payment.network,
-    }),
+    primary: symbolOf('primary'),
+    secondary: symbolOf('secondary'),
+    asset: payment?.asset,
+    payTo: payment?.payTo,
+    network: payment?.network,
   }
 }
 

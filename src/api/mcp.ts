@@ -86,24 +86,15 @@ function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
   })
 }
 
-const described = new WeakMap<McpDeps['routes'], readonly Tool[]>()
-
-/** Builds the list once. */
-function listTools({ ctx, routes }: McpDeps): readonly Tool[] {
-  const known = described.get(routes)
-  if (known !== undefined) return known
-  const tools = routes.filter(isTool).map((route) => describeTool(ctx, route))
-  described.set(routes, tools)
-  return tools
-}
-
 function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
   const { name, version } = getServiceFacts(deps.ctx)
   const server = new Server(
     { name, version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...listTools(deps)] }))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: deps.routes.filter(isTool).map((route) => describeTool(deps.ctx, route)),
+  }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const route = deps.routes.find((each) => isTool(each) && each.operationId === params.name)
     if (route === undefined)

@@ -96,7 +96,9 @@ async function answer(way: Way): Promise<Outgoing> {
     // Larger answers keep their slot until charged, so that a caller has few of them in memory.
     if (outgoing.body.length <= SMALL_BYTES_MAX) release()
     const notCharged = await charge(way, identifiedMs)
-    return notCharged === undefined ? chargedByMinute(way, outgoing) : toWire(way, notCharged)
+    if (notCharged !== undefined) return toWire(way, notCharged)
+    const { stream } = outgoing
+    return stream === undefined ? outgoing : { ...outgoing, stream: chargeMinutes(way, stream) }
   } finally {
     release()
   }
@@ -197,18 +199,6 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
   }
 }
 
-function chargedByMinute(way: Way, outgoing: Outgoing): Outgoing {
-  const { ctx, call, caller } = way
-  const { stream: open } = outgoing
-  if (open === undefined) return outgoing
-  const identifyAgain = async () =>
-    call.headers.authorization === undefined
-      ? caller
-      : identifyCaller(ctx, call.headers, call.addressBucket)
-  const stream = chargeMinutes(ctx, { call, identify: identifyAgain, open })
-  return { ...outgoing, stream }
-}
-
 async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
   const { ctx, caller, rateLimit } = way
   if (rateLimit !== undefined) return rateLimit
@@ -244,12 +234,6 @@ interface StreamEnd {
   readonly offer?: unknown
 }
 
-interface ChargedCall {
-  readonly call: Call
-  /** Identifies the caller again: a key may have been revoked. */
-  identify(): Promise<Caller | Refusal>
-}
-
 /** A stream ends within about a second once its key is revoked, expired or capped. */
 const IDENTIFY_EVERY_MS = 500
 
@@ -260,25 +244,23 @@ const RETRY_MS = { soon: 1_000, later: 10_000 }
  * Charges each started minute as it is sent; the first was charged on opening. The last event says why the stream
  * ends. The source must yield about once a second, even if only empty text.
  */
-function chargeMinutes(
-  ctx: Context,
-  charged: ChargedCall & { readonly open: OpenStream },
-): OpenStream {
+function chargeMinutes(way: Way, open: OpenStream): OpenStream {
+  const { ctx, call } = way
   return async function* stream(signal) {
     let minuteMs = ctx.clock()
     let identifiedMs = ctx.clock()
     try {
-      for await (const chunk of charged.open(signal)) {
+      for await (const chunk of open(signal)) {
         if (Math.abs(ctx.clock() - identifiedMs) >= IDENTIFY_EVERY_MS) {
           identifiedMs = ctx.clock()
-          const caller = await charged.identify()
-          if (isRefusal(caller)) return yield endText(toStreamEnd(caller), RETRY_MS.later)
+          const refused = await identify(way)
+          if (refused !== undefined) return yield endText(toStreamEnd(refused), RETRY_MS.later)
         }
         const elapsedMs = Math.abs(ctx.clock() - minuteMs)
         if (elapsedMs >= MINUTE_MS) {
           if (signal.aborted) return
           minuteMs = elapsedMs < 2 * MINUTE_MS ? minuteMs + MINUTE_MS : ctx.clock()
-          const end = await chargeMinute(ctx, charged)
+          const end = await chargeMinute(way)
           if (end !== undefined) return yield endText(end, RETRY_MS.later)
         }
         yield chunk
@@ -287,23 +269,21 @@ function chargeMinutes(
       yield endText({ reason: 'server_stopping', detail }, RETRY_MS.soon)
     } catch (error) {
       if (signal.aborted) return
-      const end = toStreamEnd(refuseFailure(ctx, error, charged.call.requestId))
+      const end = toStreamEnd(refuseFailure(ctx, error, call.requestId))
       yield endText(end, RETRY_MS.later)
     }
   }
 }
 
-async function chargeMinute(
-  ctx: Context,
-  { call, identify }: ChargedCall,
-): Promise<StreamEnd | undefined> {
-  const caller = await identify()
-  if (isRefusal(caller)) return toStreamEnd(caller)
-  const admission = await getMeter(ctx).admit(caller)
+async function chargeMinute(way: Way): Promise<StreamEnd | undefined> {
+  const { ctx, call } = way
+  const refused = await identify(way)
+  if (refused !== undefined) return toStreamEnd(refused)
+  const admission = await getMeter(ctx).admit(way.caller)
   countDecision(ctx, admission)
   if (admission.kind === 'admitted') return undefined
   if (admission.kind === 'limited') return toStreamEnd(refuseSpending(admission.cap))
-  return exhausted(await offerCall(ctx, caller, call))
+  return exhausted(await offerCall(ctx, way.caller, call))
 }
 
 function toStreamEnd({ code, message }: Refusal): StreamEnd {
