@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { moduleFile } from '#base/package-root.ts'
@@ -118,7 +119,8 @@ export function startIndexThread(
     const worker = new Worker(moduleFile('main/index-worker'), { workerData: work })
     worker.on('message', onNews)
     stopping.signal.addEventListener('abort', () => worker.postMessage('stop'))
-    await waitForExit(worker)
+    const [code] = await once(worker, 'exit')
+    if (code !== 0) throw new Error(`the index thread exited with code ${code}`)
   })
   ended.catch(() => undefined)
   return {
@@ -128,13 +130,4 @@ export function startIndexThread(
       await ended.catch(() => undefined)
     },
   }
-}
-
-function waitForExit(worker: Worker): Promise<void> {
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject)
-    worker.once('exit', (code) =>
-      code === 0 ? resolve() : reject(new Error(`the index thread exited with code ${code}`)),
-    )
-  })
 }

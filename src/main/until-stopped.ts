@@ -39,23 +39,19 @@ export function untilStopped(
       deps.logger.error(`still not stopped after ${graceMs / 1000} s; exiting`)
       resolve(1)
     }, graceMs)
+    const failed = (err: unknown) => {
+      deps.logger.error({ err }, 'stopping failed')
+      resolve(1)
+    }
     stop()
-      .then(
-        () => resolve(0),
-        (error: unknown) => {
-          deps.logger.error({ err: error }, 'stopping failed')
-          resolve(1)
-        },
-      )
+      .then(() => resolve(0), failed)
       .finally(() => clearTimeout(late))
   }
   ended?.catch((error: unknown) => {
     if (stopping) return
     stopping = true
-    stop().then(
-      () => reject(error),
-      () => reject(error),
-    )
+    const end = () => reject(error)
+    stop().then(end, end)
   })
   for (const signal of SIGNALS) deps.process.on(signal, onSignal)
   return promise.finally(() => {
