@@ -252,7 +252,7 @@ type FoldedEvent = Pick<
   'token' | 'account' | 'chainId' | 'timestamp' | 'amount' | 'usd'
 >
 
-/** Sums commute: with the sign -1 it is its exact inverse. The events are stored or deleted before. */
+/** Sums commute: with the sign -1 it is its exact inverse. The events, oldest first, are stored or deleted before. */
 export async function foldEvents(
   connection: Connection,
   dataset: string,
@@ -314,18 +314,55 @@ async function foldAccounts(
   events: readonly FoldedEvent[],
   sign: 1n | -1n,
 ): Promise<void> {
-  const additions = events.flatMap((event) =>
-    event.account === null
-      ? []
-      : [{ key: [dataset, event.account, event.token], sums: toAdditions(event, sign) }],
+  const byAccount = events.flatMap((event) =>
+    event.account === null ? [] : [{ key: [dataset, event.account, event.token], event }],
   )
-  const keys = [...new Map(additions.map(({ key }) => [key.join('|'), key])).values()].sort()
-  const accounts = [...new Set(keys.map(([, account = '']) => account))]
+  const byKey = Map.groupBy(byAccount, ({ key }) => key.join('|'))
+  const spans = [...byKey.values()].flatMap((own): Span[] => {
+    const [first, last] = [own[0], own.at(-1)]
+    if (first === undefined || last === undefined) return []
+    return [{ key: first.key, firstUnix: first.event.timestamp, lastUnix: last.event.timestamp }]
+  })
+  const accounts = [...new Set(byAccount.map(({ event }) => event.account ?? ''))].sort()
   const before = await countAccounts(connection, dataset, accounts)
+  const additions = byAccount.map(({ key, event }) => ({ key, sums: toAdditions(event, sign) }))
   await foldSums(connection, ACCOUNT_SUMS, additions)
-  for (const part of chunks(keys, ROWS_PER_STATEMENT)) await dateSums(connection, part)
+  for (const part of chunks(spans, ROWS_PER_STATEMENT))
+    await (sign === 1n ? widenSpans(connection, part) : readSpans(connection, part))
   const after = await countAccounts(connection, dataset, accounts)
   await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [after - before] }])
+}
+
+/** The times of an account's first and last event, which are no sums. */
+interface Span {
+  readonly key: readonly string[]
+  readonly firstUnix: number
+  readonly lastUnix: number
+}
+
+async function widenSpans(connection: Connection, spans: readonly Span[]): Promise<void> {
+  const types = ['text', 'text', 'text', 'bigint', 'bigint'] as const
+  const list = spans.map(({ key, firstUnix, lastUnix }) => [...key, firstUnix, lastUnix])
+  await connection.run(sql`
+    update event_account_sums set
+      first_unix = case when first_unix < given.column4 then first_unix else given.column4 end,
+      last_unix = case when last_unix > given.column5 then last_unix else given.column5 end
+    from (${typedValues(types, list)}) as given
+    where dataset = given.column1 and account = given.column2 and token = given.column3`)
+}
+
+/** Reads them again, as some of the events are gone. */
+async function readSpans(connection: Connection, spans: readonly Span[]): Promise<void> {
+  const keys = spans.map(({ key }) => key)
+  await connection.run(sql`
+    update event_account_sums set first_unix = times.first_unix, last_unix = times.last_unix
+    from (
+      select dataset, account, token, min(timestamp_unix) as first_unix, max(timestamp_unix) as last_unix
+      from events where counted = 1 and ${inKeys(ACCOUNT_SUMS.key, keys)}
+      group by dataset, account, token
+    ) as times
+    where event_account_sums.dataset = times.dataset and event_account_sums.account = times.account
+      and event_account_sums.token = times.token`)
 }
 
 async function countAccounts(
@@ -341,22 +378,6 @@ async function countAccounts(
     count += column.integer(row, 'accounts')
   }
   return BigInt(count)
-}
-
-/** The first and the last time are no sums: they are read from the events. */
-async function dateSums(
-  connection: Connection,
-  keys: readonly (readonly string[])[],
-): Promise<void> {
-  const times = sql`
-    select timestamp_unix from events
-    where dataset = event_account_sums.dataset and account = event_account_sums.account
-      and token = event_account_sums.token and counted = 1`
-  await connection.run(sql`
-    update event_account_sums set
-      first_unix = (${times} order by timestamp_unix limit 1),
-      last_unix = (${times} order by timestamp_unix desc limit 1)
-    where ${inKeys(ACCOUNT_SUMS.key, keys)}`)
 }
 
 interface Valuing {
