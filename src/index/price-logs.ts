@@ -56,7 +56,6 @@ export function compilePriceDecoder({ events }: Pick<ContractPrice, 'events'>) {
 const COMMON = [
   'Transfer(address,address,uint256)',
   'Approval(address,address,uint256)',
-  'ApprovalForAll(address,address,bool)',
   'TransferSingle(address,address,address,uint256,uint256)',
   'TransferBatch(address,address,address,uint256[],uint256[])',
   'Burn(address,uint256)',
@@ -65,8 +64,6 @@ const COMMON = [
   'Mint(address,uint256)',
   'Deposit(address,uint256)',
   'Withdrawal(address,uint256)',
-  'PairCreated(address,address,address,uint256)',
-  'PoolCreated(address,address,uint24,int24,address)',
   'Swap(address,uint256,uint256,uint256,uint256,address)',
   'Claimed(address,uint256)',
   'Claim(address,uint256)',
@@ -76,14 +73,6 @@ const COMMON = [
   'DividendsDistributed(address,uint256)',
   'DividendWithdrawn(address,uint256)',
   'DividendClaimed(address,address,uint256)',
-  'Staked(address,uint256)',
-  'Unstaked(address,uint256)',
-  'Withdrawn(address,uint256)',
-  'OwnershipTransferred(address,address)',
-  'RoleGranted(bytes32,address,address)',
-  'Paused(address)',
-  'Upgraded(address)',
-  'Initialized(uint64)',
 ] as const
 
 const known = [

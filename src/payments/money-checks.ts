@@ -15,7 +15,7 @@ import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { askContract } from '#index/token-contract.ts'
+import { askContract } from '#index/call-view.ts'
 import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
 import {
   blockHashAt,

@@ -1,9 +1,8 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
-import { allEnded } from '#base/async.ts'
 import { chunks } from '#base/chunks.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
+import { column, inKeys, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
 import type { Change, Position } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/events/sums.ts'
 
@@ -411,22 +410,17 @@ export async function foldHolders(
   return since
 }
 
-/** Each token by itself, as in `readBalances`. */
-async function readDays(
+function readDays(
   connection: Connection,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
 ): Promise<readonly Row[]> {
-  const byToken = [...Map.groupBy(wallets, ({ token }) => token)]
-  const found = byToken.map(([token, own]) => {
-    const names = inNames(own.map(({ address }) => address))
-    const areTheirs = sql`token = ${token} and address ${names}`
-    return connection.run(sql`
-      select token, address, chain_id, since_unix as day_unix, 1 as holds
-      from balances where since_unix is not null and ${areTheirs}
-      union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
-      union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
-  })
-  return (await allEnded(found)).flat()
+  const keys = wallets.map(({ token, address }) => [token, address])
+  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
+  return connection.run(sql`
+    select token, address, chain_id, since_unix as day_unix, 1 as holds
+    from balances where since_unix is not null and ${areTheirs}
+    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
+    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
 }
 
 function toDay(row: Row): HolderDay {

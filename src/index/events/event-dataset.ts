@@ -317,11 +317,10 @@ async function foldAccounts(
   const byAccount = events.flatMap((event) =>
     event.account === null ? [] : [{ key: [dataset, event.account, event.token], event }],
   )
-  const byKey = Map.groupBy(byAccount, ({ key }) => key.join('|'))
-  const spans = [...byKey.values()].flatMap((own): Span[] => {
-    const [first, last] = [own[0], own.at(-1)]
-    if (first === undefined || last === undefined) return []
-    return [{ key: first.key, firstUnix: first.event.timestamp, lastUnix: last.event.timestamp }]
+  const firsts = new Map(byAccount.toReversed().map(({ key, event }) => [key.join('|'), event]))
+  const lasts = new Map(byAccount.map((each) => [each.key.join('|'), each]))
+  const spans = [...lasts].map(([id, { key, event }]) => {
+    return [...key, firsts.get(id)?.timestamp ?? event.timestamp, event.timestamp]
   })
   const accounts = [...new Set(byAccount.map(({ event }) => event.account ?? ''))].sort()
   const before = await countAccounts(connection, dataset, accounts)
@@ -333,27 +332,22 @@ async function foldAccounts(
   await foldSums(connection, ACCOUNT_COUNTS, [{ key: [dataset], sums: [after - before] }])
 }
 
-/** The times of an account's first and last event, which are no sums. */
-interface Span {
-  readonly key: readonly string[]
-  readonly firstUnix: number
-  readonly lastUnix: number
-}
+/** Keyed as `ACCOUNT_SUMS`, with the times of the first and the last event, which are no sums. */
+type Span = readonly (string | number)[]
 
 async function widenSpans(connection: Connection, spans: readonly Span[]): Promise<void> {
   const types = ['text', 'text', 'text', 'bigint', 'bigint'] as const
-  const list = spans.map(({ key, firstUnix, lastUnix }) => [...key, firstUnix, lastUnix])
   await connection.run(sql`
     update event_account_sums set
       first_unix = case when first_unix < given.column4 then first_unix else given.column4 end,
       last_unix = case when last_unix > given.column5 then last_unix else given.column5 end
-    from (${typedValues(types, list)}) as given
+    from (${typedValues(types, spans)}) as given
     where dataset = given.column1 and account = given.column2 and token = given.column3`)
 }
 
 /** Reads them again, as some of the events are gone. */
 async function readSpans(connection: Connection, spans: readonly Span[]): Promise<void> {
-  const keys = spans.map(({ key }) => key)
+  const keys = spans.map((span) => span.slice(0, 3))
   await connection.run(sql`
     update event_account_sums set first_unix = times.first_unix, last_unix = times.last_unix
     from (

@@ -8,8 +8,8 @@ import type { Connection, Engine } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import { type StoreState, streamTable } from '#db/stream-table.ts'
 import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import { askContract, askSupply } from '#index/call-view.ts'
 import type { ChainStatus, IndexStatus } from '#index/status.ts'
-import { askContract, askSupply } from '#index/token-contract.ts'
 
 export interface AuditDeps {
   readonly ecosystem: Ecosystem

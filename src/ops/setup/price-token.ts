@@ -4,8 +4,8 @@ import { type PriceFile, priceKinds } from '#ecosystem/price-kinds.ts'
 import type { PricedToken } from '#ecosystem/priced-token.ts'
 import { Problems } from '#ecosystem/problem.ts'
 import { Resolver, STAND_IN } from '#ecosystem/resolver.ts'
+import { askContract } from '#index/call-view.ts'
 import { type FoundReading, findReading } from '#index/prove-prices.ts'
-import { askContract } from '#index/token-contract.ts'
 import { ask, type ChainView, readToken, type TokenFacts } from './chain-view.ts'
 
 export interface Pool {
