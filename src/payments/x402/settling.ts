@@ -18,8 +18,7 @@ import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Reads } from '#payments/prepayments/deposits.ts'
 import { OFFERS, requirePayment, toCaip2, toListing } from './offer.ts'
 import { lockReservations } from './payment.ts'
-import type { PaidChain } from './settlement.ts'
-import { openSettlingRpc, type SettlingRpc } from './settlement.ts'
+import { openSettlingRpc, type PaidChain, type SettlingRpc } from './settlement.ts'
 
 /** What a process settles payments with: a facilitator in this process, or an external one. */
 export interface Settling extends PaidChain {
