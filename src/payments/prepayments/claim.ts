@@ -261,7 +261,7 @@ export const RETAINED_CLAIMS: Retained = {
   },
 }
 
-export interface Evidence {
+interface Evidence {
   /** The claim's transaction has at least one. */
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>

@@ -180,18 +180,13 @@ async function lockBalances(
   return locked
 }
 
-/** Includes reversed credits. */
-export async function listCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
+export async function listLiveCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
   if (txHashes.length === 0) return []
   const found = await reads.run(sql`
-    select ${credits.columns} from credits where tx_hash in (${join(txHashes)})
+    select ${credits.columns} from credits
+    where tx_hash in (${join(txHashes)}) and reversed_unix is null
     order by chain_id, tx_hash, position_in_tx, created_unix, id`)
   return found.map(credits.read)
-}
-
-export async function listLiveCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
-  const credits = await listCredits(reads, txHashes)
-  return credits.filter(({ reversedUnix }) => reversedUnix === null)
 }
 
 export async function unsettledCredits(reads: Reads, chainId: number): Promise<Credit[]> {

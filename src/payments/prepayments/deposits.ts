@@ -51,14 +51,14 @@ export const depositsTables: Tables = `
     )`
 
 /** How far transfers to `payTo` have been read. */
-export interface DepositScan extends BlockRef {
+interface DepositScan extends BlockRef {
   readonly timestamp: number
   readonly finalizedNumber: number
   readonly rereadNumber: number
 }
 
 /** Matches transfers of the asset to any address of `payTo`. */
-export function depositFilter(payment: Pick<Payment, 'asset' | 'payTo'>): LogFilter {
+function depositFilter(payment: Pick<Payment, 'asset' | 'payTo'>): LogFilter {
   return {
     addresses: [payment.asset],
     topics: [[TRANSFER_TOPIC], null, payment.payTo.map((each) => toTopic(each.address))],
@@ -169,7 +169,7 @@ function filterName({ asset, payTo, chain }: Payment): string {
 }
 
 /** Minimum blocks per step when final blocks are read again. */
-export const REREAD_BLOCKS = 64
+const REREAD_BLOCKS = 64
 
 /** Whether history is read up to the newest final blocks. */
 export function isComplete({ finalizedNumber, rereadNumber }: DepositScan): boolean {

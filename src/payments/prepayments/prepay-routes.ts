@@ -333,7 +333,7 @@ interface Posted {
 const CONTRACT_SIGNATURE = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 
 /** Accepts a proof that the payer's key signed, or else the payer's contract. */
-export async function checkProof(
+async function checkProof(
   ctx: Context,
   posted: Posted,
   addressBucket: string,

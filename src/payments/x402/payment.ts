@@ -39,9 +39,9 @@ export interface X402Payment extends Signed {
 export const EARLIER_BLOCKS = 400
 
 /** Age at which the job looks at an open payment; requests wait ten seconds. */
-export const OPEN_SECONDS = 15
+const OPEN_SECONDS = 15
 
-export const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
+const COLUMNS = sql`id, chain_id, asset, payer, nonce, pay_to, micro_usd, valid_after, valid_before,
   signature, payee_kind, payee, payee_wallet, payee_own, status, created_unix,
   from_block, tx_hash, served`
 
@@ -193,7 +193,7 @@ export async function endPayment(
     where id = ${id}`)
 }
 
-export function toPayment(row: Row): X402Payment {
+function toPayment(row: Row): X402Payment {
   return {
     id: column.text(row, 'id'),
     chainId: column.integer(row, 'chain_id'),

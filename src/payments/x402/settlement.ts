@@ -33,7 +33,7 @@ export type Settlement =
   | { readonly kind: 'unknown' }
 
 /** Reads a transaction's settlement. The transfer must be among the block's proven logs; throws if they cannot be proven. */
-export async function readSettlement(
+async function readSettlement(
   chain: PaidChain,
   payment: X402Payment,
   txHash: Hash,

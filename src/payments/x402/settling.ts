@@ -150,7 +150,7 @@ function httpFacilitator(
 }
 
 /** Parses lines of `Name: value`. */
-export function parseHeaders(text: string): Record<string, string> {
+function parseHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return Object.fromEntries(
     lines.map((line) => {
