@@ -112,9 +112,8 @@ describe('the HTTP server', () => {
       line('POST', '/api/echo', 'Content-Length: 9000\r\nContent-Type: application/json\r\n'),
       line('POST', '/api/echo', 'Content-Length: 1\r\nContent-Type: text/plain\r\n'),
       raw('GET /api/thing HTTP/1.1\r\n\r\n'),
-      line('GET', `/api/thing/${'x'.repeat(513)}`),
     ])
-    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400, 400]
+    const statuses = [200, 200, 401, 400, 404, 405, 204, 413, 415, 400]
     const etag = /\r\netag: (\S+)/.exec(responses[0] ?? '')?.[1] ?? ''
     responses.push(await line('GET', '/api/thing', `If-None-Match: ${etag}\r\n`))
     world.down = true
