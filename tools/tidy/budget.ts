@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 3904,
-  api: 3061,
+  api: 3056,
   base: 738,
   chain: 3185,
   data: 5386,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4129,
   payments: 4596,
   site: 2063,
-  tests: 37947,
+  tests: 37946,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
