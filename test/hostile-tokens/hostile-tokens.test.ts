@@ -7,7 +7,7 @@ import { seedRandom } from '#test/seeded-random.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { liveThroughTokens } from './live-through-tokens.ts'
 
-const SEEDS = isLongVersion ? 300 : 20
+const SEEDS = isLongVersion ? 300 : 12
 
 before(() => seedRandom(chanceOf('hostile tokens').next))
 after(() => seedRandom())
