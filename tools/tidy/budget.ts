@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4129,
   payments: 4596,
   site: 2063,
-  tests: 37946,
+  tests: 37926,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
