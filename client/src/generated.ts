@@ -1003,7 +1003,6 @@ export type Webhook = {
   readonly url: string
   readonly description: string | null
   readonly filter: Readonly<Record<string, string | number | null>>
-  readonly dailyCap: number | null
   /** `unfunded`: quota and balance are empty; `failing`: the last attempt failed. */
   readonly state: 'active' | 'unfunded' | 'failing' | 'disabled'
   /** Why it is disabled: `gone` for 410, `failing` for five days, `filter_not_served`. */
@@ -1011,7 +1010,6 @@ export type Webhook = {
   readonly createdAt: string
   /** The last event that was delivered or passed, as an id of the stream. */
   readonly cursor: string
-  readonly finalUntil: string | null
   /** Events that it has got. */
   readonly delivered: number
   readonly failingSince: string | null
@@ -1516,8 +1514,6 @@ export type RegisterWebhookInput = {
   /** An https URL on a public host. */
   readonly url: string
   readonly description?: string
-  /** At most so many paid events a UTC day; the rest comes the next day. */
-  readonly dailyCap?: number
   /** As the parameters of /api/stream. */
   readonly filter?: {
     /** Only events of this kind, or `all`. */

@@ -232,20 +232,16 @@ create table webhooks (
   url text not null,
   description text,
   filter text not null,
-  daily_cap bigint,
   secret text not null,
   enabled bigint not null default 1,
   reason text,
   cursor text not null,
-  final_unix bigint,
   attempts bigint not null default 0,
   failing_unix bigint,
   due_ms bigint not null default 0,
   delivered bigint not null default 0,
   answer text,
   answer_unix bigint,
-  cap_day bigint not null default 0,
-  cap_calls bigint not null default 0,
   created_unix bigint not null
 );
 create index webhooks_by_key on webhooks (public_id, created_unix, id);

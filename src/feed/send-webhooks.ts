@@ -5,7 +5,7 @@ import { type KeyedCaller, keyedCaller } from '#accounts/metering/callers.ts'
 import { admitWithin, canPay } from '#accounts/metering/meter/meter.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
 import { isRefusal, refuse } from '#base/refusal.ts'
-import { type Clock, nextMidnight, startOfDay, toIso, unixNow } from '#base/time.ts'
+import { type Clock, toIso, unixNow } from '#base/time.ts'
 import { type Context, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { matches, type ShownItem, WHOLE } from '#feed/feed-rows.ts'
@@ -123,8 +123,8 @@ export class WebhookSender {
       if (found === 'not served') changed.push([webhook, disabled(this.#ctx, 'filter_not_served')])
       else if (found === 'lost' || found.item !== undefined) ready.push(webhook)
       else if (found.isBehind || this.#isUpkeep) {
-        const at = stored(found.at)
-        if (at.cursor !== webhook.cursor) changed.push([webhook, at])
+        const cursor = showCursor(found.at)
+        if (cursor !== webhook.cursor) changed.push([webhook, { cursor }])
       }
     }
     if (changed.length > 0)
@@ -135,21 +135,20 @@ export class WebhookSender {
   }
 
   /** Reads the feed up to the webhook's next matching change, for at most `PAGES_MAX` pages. */
-  async #find({ filter: text, cursor, finalUnix }: Webhook): Promise<Found> {
+  async #find({ filter: text, cursor }: Webhook): Promise<Found> {
     const { filter } = this.#filters.memo(text)
     if (filter === undefined) return 'not served'
-    const parsed = parseCursor(cursor)
-    if (parsed === undefined) return 'lost'
-    let at: Position = { cursor: parsed, finalUnix }
+    let at = parseCursor(cursor)
+    if (at === undefined) return 'lost'
     for (let count = 0; count < PAGES_MAX; count += 1) {
-      const page = await this.#pages.page(at.cursor)
+      const page = await this.#pages.page(at)
       if (page === 'lost') return page
       for (const item of page.items) {
-        at = passed(at, item)
+        at = item.cursor
         // Skips `finalized` events: each row has its finality.
         if (item.change.op !== 'finalized' && matches(filter, item)) return { item, at }
       }
-      if (page.items.length === 0) return { at: { ...at, cursor: page.next } }
+      if (page.items.length === 0) return { at: page.next }
     }
     return { at, isBehind: true }
   }
@@ -199,9 +198,8 @@ export class WebhookSender {
     const payer = await findPayer(this.#ctx, webhook.publicId)
     if (payer === undefined) return false
     if (!event.isFree) {
-      if (isCapped(webhook, unixNow(clock))) return leave(waiting(this.#ctx, 'daily_cap_reached'))
       const isPaid = await accounts.snapshot((reads) => canPay(this.#ctx, reads, payer))
-      if (!isPaid) return leave(waiting(this.#ctx, 'payment_required'))
+      if (!isPaid) return leave(unpaid(this.#ctx))
     }
     const { signal } = this.#ending
     const allowPrivate = config.webhookPrivate
@@ -214,20 +212,18 @@ export class WebhookSender {
 
   async #nextEvent(webhook: Webhook): Promise<WebhookEvent | undefined> {
     const { register } = this.#ctx
-    const { id, cursor, finalUnix } = webhook
+    const { id, cursor } = webhook
     const found = await this.#find(webhook)
     if (found === 'not served') return undefined
     if (found === 'lost') {
       const end = await register.snapshot(readEnd)
       if (end === undefined) return undefined
-      const data = JSON.stringify({ ...WHOLE, sinceUnix: finalUnix })
-      const passes = { cursor: showCursor(end) }
       return {
         id: `${id}-reset-${toEventId(cursor)}`,
         type: 'feed.reset',
-        data,
+        data: JSON.stringify(WHOLE),
         isFree: true,
-        passes,
+        cursor: showCursor(end),
       }
     }
     if (found.item === undefined) return undefined
@@ -240,7 +236,7 @@ export class WebhookSender {
       data: json ?? '{}',
       unix: timestamp > 0 ? timestamp : undefined,
       isFree,
-      passes: stored(found.at),
+      cursor: showCursor(found.at),
     }
   }
 
@@ -253,16 +249,12 @@ export class WebhookSender {
     { event, payer, answer }: { event: WebhookEvent; payer: KeyedCaller; answer: string },
   ): Promise<boolean> {
     const ctx = this.#ctx
-    const nowUnix = unixNow(ctx.clock)
-    const capDay = startOfDay(nowUnix)
     const changes = {
-      ...event.passes,
+      cursor: event.cursor,
       ...AT_ONCE,
-      capDay,
-      capCalls: (webhook.capDay === capDay ? webhook.capCalls : 0) + Number(!event.isFree),
       delivered: webhook.delivered + 1,
       answer,
-      answerUnix: nowUnix,
+      answerUnix: unixNow(ctx.clock),
     }
     const moved = await writeOrRefuse(ctx.accounts, async (tx) => {
       const own = await changeWebhook(tx, webhook, changes)
@@ -270,8 +262,7 @@ export class WebhookSender {
       return refuse('quota_exceeded', 'the event cannot be paid')
     })
     if (!isRefusal(moved)) return moved !== undefined
-    const unpaid = waiting(ctx, 'payment_required')
-    await ctx.accounts.write((tx) => changeWebhook(tx, webhook, unpaid))
+    await ctx.accounts.write((tx) => changeWebhook(tx, webhook, unpaid(ctx)))
     return false
   }
 }
@@ -285,34 +276,18 @@ interface WebhookEvent {
   /** Time of the event; defaults to now. */
   readonly unix?: number | undefined
   readonly isFree: boolean
-  /** The changes to store once it is delivered. */
-  readonly passes: Partial<Webhook>
-}
-
-/** A webhook's cursor, and the time up to which everything is final. */
-interface Position {
-  readonly cursor: FeedCursor
-  readonly finalUnix: number | null
+  /** Where the webhook is once it is delivered. */
+  readonly cursor: string
 }
 
 /** `lost`: the feed no longer holds the cursor. `not served`: the file no longer has the token or chain. */
 type Found =
   | 'lost'
   | 'not served'
-  | { readonly item?: ShownItem; readonly at: Position; readonly isBehind?: boolean }
+  | { readonly item?: ShownItem; readonly at: FeedCursor; readonly isBehind?: boolean }
 
 /** Pages to read for one webhook before the next one. */
 const PAGES_MAX = 20
-
-function passed({ finalUnix }: Position, { change, cursor }: ShownItem): Position {
-  const { op, event } = change
-  const isLater = op === 'finalized' && event.timestamp > (finalUnix ?? 0)
-  return { cursor, finalUnix: isLater ? event.timestamp : finalUnix }
-}
-
-function stored({ cursor, finalUnix }: Position): Partial<Webhook> {
-  return { cursor: showCursor(cursor), finalUnix }
-}
 
 /** Removes webhooks whose key is revoked, which nobody can list or pay for. */
 async function removeRevoked({ accounts }: Context, webhooks: readonly Webhook[]): Promise<void> {
@@ -339,10 +314,6 @@ async function charge(ctx: Context, tx: Connection, payer: KeyedCaller): Promise
   return admission?.kind === 'admitted'
 }
 
-function isCapped({ dailyCap, capDay, capCalls }: Webhook, nowUnix: number): boolean {
-  return dailyCap !== null && capDay === startOfDay(nowUnix) && capCalls >= dailyCap
-}
-
 /** Signs as Standard Webhooks 1.0.0, symmetric (`v1`). The body has the webhook's id, so that it cannot pass for another's. */
 function signed({ id: webhookId, url, secret }: Webhook, event: WebhookEvent, clock: Clock) {
   const { id, type, data } = event
@@ -364,15 +335,10 @@ function toEventId(cursor: string): string {
   return cursor.replaceAll('.', '-')
 }
 
-/** Waits without counting a failure, because the wallet cannot pay. */
-function waiting(
-  { clock }: Context,
-  answer: 'daily_cap_reached' | 'payment_required',
-): Partial<Webhook> {
-  const answerUnix = unixNow(clock)
-  const dueMs =
-    answer === 'payment_required' ? clock() + UNPAID_RETRY_MS : nextMidnight(answerUnix) * 1_000
-  return { ...AT_ONCE, answer, answerUnix, dueMs }
+/** Waits without counting a failure. */
+function unpaid({ clock }: Context): Partial<Webhook> {
+  const dueMs = clock() + UNPAID_RETRY_MS
+  return { ...AT_ONCE, answer: 'payment_required', answerUnix: unixNow(clock), dueMs }
 }
 
 function disabled({ clock }: Context, reason: string): Partial<Webhook> {

@@ -10,7 +10,7 @@ import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Filter, filterParameters } from '#feed/stream-parameters.ts'
-import { finalOnAllChains, readEnd, showCursor } from '#index/feed.ts'
+import { readEnd, showCursor } from '#index/feed.ts'
 import {
   answer,
   defineRoute,
@@ -100,7 +100,6 @@ const WebhookRecord = named('Webhook', {
   url: Type.String(),
   description: text,
   filter: recordOf(Type.Union([Type.String(), Type.Number(), Type.Null()])),
-  dailyCap: orNull(Type.Integer({ description: 'Paid events of a UTC day.' })),
   state: Type.Enum(['active', 'unfunded', 'failing', 'disabled'], {
     description: '`unfunded`: quota and balance are empty; `failing`: the last attempt failed.',
   }),
@@ -112,9 +111,6 @@ const WebhookRecord = named('Webhook', {
   cursor: Type.String({
     description: 'The last event that was delivered or passed, as an id of the stream.',
   }),
-  finalUntil: orNull(
-    Type.String({ description: 'All that is older was delivered and is final, on every chain.' }),
-  ),
   delivered: Type.Integer({ description: 'Events that it has got.' }),
   failingSince: text,
   failedAttempts: Type.Integer({ description: 'In a row.' }),
@@ -150,13 +146,6 @@ function registerBody(ecosystem: Ecosystem) {
       description: 'An https URL on a public host.',
     }),
     description: Type.Optional(Type.String({ maxLength: 200 })),
-    dailyCap: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'At most so many paid events a UTC day; the rest comes the next day.',
-      }),
-    ),
     filter: Type.Optional(
       Type.Object(Object.fromEntries(filter), {
         description: 'As the parameters of /api/stream.',
@@ -192,18 +181,17 @@ function registerRoute(ctx: Context): Route {
       const id = randomUUID()
       const filter = parseFilter(ctx.ecosystem, body.filter ?? {})
       if (isRefusal(filter)) return filter
-      const start = await ctx.register.snapshot(readStart)
-      if (start === undefined)
+      const end = await ctx.register.snapshot(readEnd)
+      if (end === undefined)
         return refuse('data_not_ready', 'no block is indexed yet; register again in a moment')
       const secret = newSecret()
       const webhook: Partial<Webhook> = {
-        ...start,
         id,
+        cursor: showCursor(end),
         secret,
         url: url.href,
         description: body.description ?? null,
         filter: JSON.stringify(filter.effective),
-        dailyCap: body.dailyCap ?? null,
         wallet: key.wallet,
         createdUnix: unixNow(ctx.clock),
       }
@@ -283,15 +271,6 @@ function newSecret(): string {
 
 const RESUMED: Partial<Webhook> = { ...AT_ONCE, enabled: true, reason: null }
 
-/** Returns the end of the feed, and the time up to which everything before is final, if known; undefined without a feed. */
-async function readStart(
-  connection: Connection,
-): Promise<Pick<Webhook, 'cursor' | 'finalUnix'> | undefined> {
-  const end = await readEnd(connection)
-  if (end === undefined) return undefined
-  return { cursor: showCursor(end), finalUnix: (await finalOnAllChains(connection)) || null }
-}
-
 const UUID = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
 
 const webhookIdInPath: Parameter<string> = {
@@ -333,12 +312,10 @@ function toRecord(webhook: Webhook) {
     url: webhook.url,
     description: webhook.description,
     filter: JSON.parse(webhook.filter),
-    dailyCap: webhook.dailyCap,
     state: describeState(webhook),
     reason: webhook.reason,
     createdAt: toIso(webhook.createdUnix),
     cursor: webhook.cursor,
-    finalUntil: isoOrNull(webhook.finalUnix),
     delivered: webhook.delivered,
     failingSince: isoOrNull(webhook.failingUnix),
     failedAttempts: webhook.attempts,

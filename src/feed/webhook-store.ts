@@ -20,20 +20,16 @@ export const webhookTables: Tables = `
         url text not null,
         description text,
         filter text not null,
-        daily_cap bigint,
         secret text not null,
         enabled bigint not null default 1,
         reason text,
         cursor text not null,
-        final_unix bigint,
         attempts bigint not null default 0,
         failing_unix bigint,
         due_ms bigint not null default 0,
         delivered bigint not null default 0,
         answer text,
         answer_unix bigint,
-        cap_day bigint not null default 0,
-        cap_calls bigint not null default 0,
         created_unix bigint not null
       );
       create index webhooks_by_key on webhooks (public_id, created_unix, id);
@@ -48,8 +44,6 @@ const webhooks = defineCodec({
   description: column.textOrNull,
   /** Stream parameters as JSON. */
   filter: column.text,
-  /** Maximum paid events of a UTC day; null without a cap. */
-  dailyCap: column.integerOrNull,
   /** Signs the events; shown only when made or rotated. */
   secret: column.text,
   enabled: column.flag,
@@ -57,8 +51,6 @@ const webhooks = defineCodec({
   reason: column.textOrNull,
   /** The last change of the feed that was delivered or skipped. */
   cursor: column.text,
-  /** Everything before this time was delivered and is final, on every chain. */
-  finalUnix: column.integerOrNull,
   /** Failed attempts in a row, and since when. */
   attempts: column.integer,
   failingUnix: column.integerOrNull,
@@ -68,8 +60,6 @@ const webhooks = defineCodec({
   /** The last response, or why there was none. */
   answer: column.textOrNull,
   answerUnix: column.integerOrNull,
-  capDay: column.integer,
-  capCalls: column.integer,
   createdUnix: column.integer,
 })
 

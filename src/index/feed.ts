@@ -7,7 +7,6 @@ import type { BulkInsert, Connection, Tables } from '#db/engine.ts'
 import { column, type Row, sql, toStored } from '#db/sql.ts'
 import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from './events/list-events.ts'
 import type { EventFact, PriceBook } from './events/sums.ts'
-import { readFinalTimes } from './status.ts'
 
 /**
  * `feed` has one row: changes from `pruned` to `last` are in `changes`. `detail` of a price is the price,
@@ -56,8 +55,7 @@ export interface FeedChange {
   readonly sequence: number
   readonly op: Op
   /**
-   * `finalized` covers blocks up to `blockNumber`; what is older than `timestamp` is final on every chain. `reset`
-   * covers blocks from `detail` to `blockNumber`, or all if that is -1.
+   * `finalized` covers blocks up to `blockNumber`, `reset` those from `detail` to `blockNumber`, or all if that is -1.
    */
   readonly event: FeedEvent
 }
@@ -224,7 +222,7 @@ export async function writeFeed(
     ...(isHistory ? [] : await lostPriceChanges(connection, commit)),
     ...resets,
     ...(isListed ? await listChanges(connection, book, commit, heights.newestUnix) : []),
-    ...(isHistory ? [] : await finalizedChange(connection, commit)),
+    ...(isHistory ? [] : finalizedChange(commit)),
   ]
   if (list.length > 0)
     await append(connection, state ?? (await start(connection)), list, commit.nowUnix)
@@ -284,20 +282,14 @@ async function prune(
   await connection.run(sql`update feed set pruned = ${upTo} where name = ${NAME}`)
 }
 
-async function finalizedChange(
-  connection: Connection,
-  { chainId, finalizedBefore, finalizedNumber }: FedCommit,
-): Promise<readonly Change[]> {
+function finalizedChange({
+  chainId,
+  finalizedBefore,
+  finalizedNumber,
+}: FedCommit): readonly Change[] {
   if (finalizedNumber <= finalizedBefore) return []
-  const timestamp = await finalOnAllChains(connection)
-  const at = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber, timestamp }
+  const at = { ...NOWHERE, dataset: '', chainId, blockNumber: finalizedNumber }
   return [{ op: 'finalized', event: at }]
-}
-
-/** Unix time; zero while a chain's newest final block is not stored. */
-export async function finalOnAllChains(connection: Connection): Promise<number> {
-  const times = [...(await readFinalTimes(connection)).values()]
-  return times.length === 0 ? 0 : Math.max(0, Math.min(...times))
 }
 
 /** Prices that were added in blocks which left the chain, and not retracted before. */

@@ -87,7 +87,6 @@ export interface Shown {
   readonly reason: string | null
   readonly delivered: number
   readonly cursor: string | null
-  readonly finalUntil: string | null
   readonly failedAttempts: number
   readonly lastAnswer: { readonly answer: string } | null
 }
