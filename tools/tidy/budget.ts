@@ -17,13 +17,13 @@ export const budget: Readonly<Record<string, number>> = {
   db: 1764,
   ecosystem: 2967,
   entry: 689,
-  feed: 1657,
-  index: 4822,
+  feed: 1590,
+  index: 4814,
   main: 1324,
   ops: 4129,
   payments: 4596,
   site: 2063,
-  tests: 37926,
+  tests: 37892,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
