@@ -3,7 +3,6 @@ import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { EndpointEvent } from '#chain/endpoints/endpoint.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import { allDatasets } from '#data/datasets.ts'
 import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
@@ -27,7 +26,6 @@ interface IndexInput {
 /** Checks the ecosystem file against the chains first. */
 export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<void> {
   const { ecosystem, register, logger } = input
-  for (const message of repeatedBurns(ecosystem.burns)) logger.warn(message)
   const sourceOf = openSources(ecosystem, logger)
   const starting = proveStartBlocks(ecosystem, sourceOf)
   starting.catch(() => undefined)

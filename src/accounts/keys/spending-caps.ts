@@ -6,40 +6,20 @@ import { type Refusal, refuse } from '#base/refusal.ts'
 import { nextMidnight, toIso } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, inNames, sql } from '#db/sql.ts'
-import { findKey, type Key, lockKey } from './key-store.ts'
+import { findKey, lockKey } from './key-store.ts'
 
 export interface CapLeft {
   readonly left: MicroUsd
   readonly cap: ReachedCap
 }
 
-/** Returns what each account's cap leaves. Locks the keys, so that a rotation takes the spent amount along. */
-export async function lockCaps(
-  connection: Connection,
-  day: number,
-  publicIds: ReadonlySet<string>,
-): Promise<Map<string, CapLeft>> {
-  const locked = await allEnded(
-    [...publicIds].sort().map((publicId) => lockKey(connection, publicId)),
-  )
-  return computeCaps(connection, day, locked)
-}
-
-/** Reads the same as `lockCaps` without locks, for display only. */
+/** Returns what each account's cap leaves. `lock` keeps the keys from rotating, which would take the spent amount along. */
 export async function readCaps(
   connection: Connection,
-  day: number,
-  publicIds: ReadonlySet<string>,
+  { day, publicIds, lock }: CapsInput,
 ): Promise<Map<string, CapLeft>> {
-  const found = await allEnded([...publicIds].map((each) => findKey(connection, each)))
-  return computeCaps(connection, day, found)
-}
-
-async function computeCaps(
-  connection: Connection,
-  day: number,
-  found: readonly (Key | undefined)[],
-): Promise<Map<string, CapLeft>> {
+  const read = lock ? lockKey : findKey
+  const found = await allEnded([...publicIds].sort().map((each) => read(connection, each)))
   const keys = found.flatMap((key) => key ?? [])
   const spent = await readSpent(connection, day, keys)
   const left = new Map<string, CapLeft>()
@@ -50,6 +30,12 @@ async function computeCaps(
     left.set(keyAccount(publicId), { left: microUsd - (spent.get(publicId) ?? 0n), cap })
   }
   return left
+}
+
+interface CapsInput {
+  readonly day: number
+  readonly publicIds: ReadonlySet<string>
+  readonly lock: boolean
 }
 
 /** Returns what keys and their predecessors spent on a day. */

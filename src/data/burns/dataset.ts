@@ -1,11 +1,11 @@
 import type { Address } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
+import { formatDecimal } from '#base/money.ts'
 import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
-import { burns } from '#data/burns/kind.ts'
-import { isTransferOfToken } from '#data/burns/repeated-burns.ts'
+import { BURNS, burns, isTransferOfToken } from '#data/burns/kind.ts'
 import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Dataset, Selector } from '#index/dataset.ts'
 import { makeEventReader, toSelectors } from '#index/decode-event.ts'
@@ -195,4 +195,30 @@ export async function newlyMinted(connection: Connection, token: string): Promis
   const { minted } = await readTotalSupply(connection, token)
   const unminted = await sumTotals(connection, UNMINTED)
   return minted - sumTotal(unminted, (each) => each.token === token).amount
+}
+
+export interface ImpossibleBurns {
+  readonly token: string
+  readonly detail: string
+}
+
+/**
+ * More burned than minted: if the transfers add up to the contract's supply, burn mappings match
+ * other logs or count burns twice.
+ */
+export async function impossibleBurns(
+  connection: Connection,
+  tokens: readonly PricedToken[],
+): Promise<readonly ImpossibleBurns[]> {
+  const totals = await sumTotals(connection, BURNS)
+  const found: ImpossibleBurns[] = []
+  for (const { symbol, decimals } of tokens.filter(isTracked)) {
+    const { amount } = sumTotal(totals, (each) => each.token === symbol)
+    const { minted } = await readTotalSupply(connection, symbol)
+    if (amount <= minted) continue
+    const show = (units: bigint) => formatDecimal(units, decimals)
+    const detail = `${show(amount)} ${symbol} burned of ${show(minted)} ever minted: check the burns of ${symbol} in the ecosystem file`
+    found.push({ token: symbol, detail })
+  }
+  return found
 }

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keccak256 } from 'ox/Hash'
 import { fromString } from 'ox/Hex'
-import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 
@@ -15,8 +13,6 @@ const stranger = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const burned = 'event Burned(address indexed from, uint256 value)'
 
 type Burn = NonNullable<EcosystemFile['burns']>[number]
-
-const warningsOf = ({ burns }: Ecosystem) => repeatedBurns(burns)
 
 function withBurns(burns: readonly Burn[]) {
   return parseEcosystem('mine', { ...localEcosystem, burns })
@@ -52,19 +48,6 @@ test('a burn whose token is not that of its contract is refused', () => {
 test('a custom burn event counts as mapped', () => {
   const [source] = withBurns([plain({ event: burned })]).burns
   assert.equal(source?.where.size, 0)
-})
-
-test('mappings that can match the same burn are reported', () => {
-  const both = warningsOf(withBurns([plain(), plain({ event: burned })]))
-  assert.match(
-    both[0] ?? '',
-    /^burns\[1\] and burns\[0\] may count the same burns of GRAVE on base/,
-  )
-  const twice = warningsOf(withBurns([plain(), plain({ where: { to: zero } })]))
-  assert.match(twice[0] ?? '', /^burns\[1\] and burns\[0\] match the same logs/)
-  const apart = [plain({ where: { to: zero } }), plain({ where: { to: dead } })]
-  assert.deepEqual(warningsOf(withBurns(apart)), [])
-  assert.deepEqual(warningsOf(parseEcosystem('local', localEcosystem)), [])
 })
 
 const event =

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
-import { COIN_ADDRESS } from '#base/token.ts'
+import { COIN_ADDRESS, TRANSFER_TOPIC } from '#base/token.ts'
 import { argument } from '#ecosystem/event-arguments.ts'
 import {
   defineEventKind,
@@ -8,10 +8,10 @@ import {
   requireArguments,
   resolveEvent,
 } from '#ecosystem/event-kind.ts'
+import type { EventSource } from '#ecosystem/event-source.ts'
 import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 import type { MappingContext } from '#ecosystem/resolver.ts'
-import { isTransferOfToken } from './repeated-burns.ts'
 
 export const BURNS = 'burns'
 
@@ -45,7 +45,7 @@ export const burns = defineEventKind({
     closed,
   ),
   meaning:
-    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`, except from these.',
+    'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`, except from these. A further event of the same burns counts them twice.',
   meanings: {
     from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
@@ -132,4 +132,13 @@ function toBurnAddresses(
   const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...burnAddresses])
   const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
   return { ...mapped, to: mapped.to ?? receiver, where, whereNot }
+}
+
+export function isTransferOfToken({
+  topic0,
+  token,
+  chain,
+  address,
+}: Pick<EventSource, 'topic0' | 'token' | 'chain' | 'address'>): boolean {
+  return topic0 === TRANSFER_TOPIC && token?.addresses.get(chain.name) === address
 }

@@ -30,3 +30,25 @@ test('the value of a day is the number nearest to its exact figure', () =>
       assert.equal(last.value, 0.370370367)
     })
   }))
+
+test('today has a price while its feed is fresh, although the feed is too old at the end of the day', () =>
+  onSqlite(registerMigrations, async ({ engine }) => {
+    const { ethUsdFeed, crypt } = addresses.base
+    const minted = logOf.mint(crypt, accounts.holder, 10n ** 18n)
+    // At 22:13, and at 18:13 of the next day; a feed may be 25 hours old.
+    const chain = baseWith([minted, logOf.answer(ethUsdFeed, 2_500n * 10n ** 8n, 1n)]).add({
+      logs: [],
+      secondsApart: 20 * 3_600,
+    })
+    await inTokenWorld(engine, { chain }, async (world) => {
+      await world.catchUp()
+      const target = '/api/stats/history?metric=price&token=WETH&period=1d'
+      const { points } = (await world.read(target)).data as {
+        readonly points: readonly { readonly value: number | null }[]
+      }
+      assert.deepEqual(
+        points.map(({ value }) => value),
+        [2_500],
+      )
+    })
+  }))

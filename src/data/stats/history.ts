@@ -32,7 +32,7 @@ import {
   valuesAtDayEnds,
 } from '#data/parameters.ts'
 import { CANDLE_DAYS, hourCandles } from '#data/prices/hours.ts'
-import { dayPrices, firstPrice } from '#data/prices/price-book.ts'
+import { dayPrices, firstPrice, priceAt } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventMetric } from '#ecosystem/event-kind.ts'
@@ -178,13 +178,17 @@ async function readSupplies(
   })
 }
 
-function readPrices({ ctx, connection }: MetricSource, symbol: string, days: readonly SeriesDay[]) {
-  return dayPrices(
-    ctx,
-    connection,
-    symbol,
-    days.map(({ dateUnix }) => dateUnix),
-  )
+/** At the end of each day; today, as of now. */
+async function readPrices(
+  { ctx, connection, status }: MetricSource,
+  symbol: string,
+  days: readonly SeriesDay[],
+): Promise<readonly (Price | null)[]> {
+  const past = days.slice(0, -1).map(({ dateUnix }) => dateUnix)
+  return [
+    ...(await dayPrices(ctx, connection, symbol, past)),
+    await priceAt(ctx, connection, symbol, status.asOfUnix),
+  ]
 }
 
 const INTERVALS = ['day', 'hour'] as const

@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unixNow } from '#base/time.ts'
+import { impossibleBurns } from '#data/burns/dataset.ts'
 import { allDatasets, registerMigrations } from '#data/datasets.ts'
 import { openPriceBook } from '#data/prices/price-book.ts'
-import { impossibleBurns, missingBurns } from '#data/stats/impossible-burns.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
@@ -48,7 +48,6 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
       (await provePositions(deps, stored, status)) ??
       (await proveBalances(deps, state, status)) ??
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
-      (await missingBurns(stored, deps.ecosystem)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return {}
     const moved = await leftChain(deps, status)

@@ -6,7 +6,6 @@ import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
-import { repeatedBurns } from '#data/burns/repeated-burns.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
@@ -29,9 +28,7 @@ export async function checkFile(
     throw error
   })
   if (ecosystem instanceof EcosystemError) return joinOutcomes([{ errors: ecosystem.problems }])
-  const warnings = repeatedBurns(ecosystem.burns)
-  const repeated = { warnings: warnings.map((message) => ({ field: 'burns', message })) }
-  if (offline) return joinOutcomes([repeated])
+  if (offline) return joinOutcomes([])
   const endpoints = await checkEndpoints(ecosystem.chains, clock)
   const useless = endpoints.filter(({ isUsable }) => !isUsable)
   const dead = ecosystem.chains.filter(({ rpcUrls }, index) =>
@@ -40,7 +37,7 @@ export async function checkFile(
   if (dead.length > 0) {
     const names = dead.map(({ name }) => name).join(', ')
     const unchecked = [`all else about the chains: ${names} cannot be asked`]
-    return joinOutcomes([repeated, { errors: useless, unchecked }])
+    return joinOutcomes([{ errors: useless, unchecked }])
   }
   const sourceOf = openSources(ecosystem)
   const steps: readonly (() => Promise<Partial<Outcome>>)[] = [
@@ -63,7 +60,7 @@ export async function checkFile(
       return outcome
     }),
   )
-  return joinOutcomes([repeated, { warnings: endpoints }, ...outcomes])
+  return joinOutcomes([{ warnings: endpoints }, ...outcomes])
 }
 
 function toOutcome(error: unknown): Partial<Outcome> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import { Counter, Histogram } from 'prom-client'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { type CapLeft, lockCaps, readCaps } from '#accounts/keys/spending-caps.ts'
+import { type CapLeft, readCaps } from '#accounts/keys/spending-caps.ts'
 import { bucketAccount, keyAccount, selectBalances } from '#accounts/ledger/account.ts'
 import { spendCalls } from '#accounts/ledger/spend.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
@@ -229,7 +229,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
         })
   if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
   const capped = cappedKeys(overQuota)
-  const caps = capped.size === 0 ? NONE : await lockCaps(tx, day, capped)
+  const caps = capped.size === 0 ? NONE : await readCaps(tx, { day, publicIds: capped, lock: true })
   const payable = payableCalls(overQuota, usage.balances, caps, pricePerCall)
   const spent =
     payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
@@ -270,7 +270,8 @@ async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterS
   const buckets = callers.map(({ bucket }) => bucket)
   const usage = await readUsage(tx, day, { buckets, accounts: callers.map(toAccount) })
   const capped = cappedKeys(callers)
-  const caps = capped.size === 0 ? NONE : await readCaps(tx, day, capped)
+  const caps =
+    capped.size === 0 ? NONE : await readCaps(tx, { day, publicIds: capped, lock: false })
   return callers.map((caller) => {
     const account = toAccount(caller)
     const rateLimit = toRateLimit(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)
