@@ -9,21 +9,21 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3904,
+  accounts: 3891,
   api: 3056,
   base: 738,
   chain: 3185,
-  data: 5386,
+  data: 5297,
   db: 1764,
   ecosystem: 2967,
   entry: 689,
   feed: 1590,
   index: 4814,
-  main: 1324,
-  ops: 4129,
+  main: 1322,
+  ops: 4125,
   payments: 4596,
   site: 2063,
-  tests: 37892,
+  tests: 37884,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
