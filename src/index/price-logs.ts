@@ -1,7 +1,7 @@
-import { from, getSelector } from 'ox/AbiEvent'
+import { getSelector } from 'ox/AbiEvent'
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
-import type { ChainSource, LogFilter, SourceLog } from '#chain/chain-source.ts'
+import type { ChainSource, LogFilter } from '#chain/chain-source.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import { priceKinds } from '#ecosystem/price-kinds.ts'
 import type { AskView, ContractPrice, PricePair } from '#ecosystem/priced-token.ts'
@@ -52,53 +52,15 @@ export function compilePriceDecoder({ events }: Pick<ContractPrice, 'events'>) {
   }
 }
 
-/** Besides those of prices. */
-const COMMON = [
-  'Transfer(address,address,uint256)',
-  'Approval(address,address,uint256)',
-  'TransferSingle(address,address,address,uint256,uint256)',
-  'TransferBatch(address,address,address,uint256[],uint256[])',
-  'Burn(address,uint256)',
-  'Burned(address,uint256)',
-  'TokensBurned(address,uint256)',
-  'Mint(address,uint256)',
-  'Deposit(address,uint256)',
-  'Withdrawal(address,uint256)',
-  'Swap(address,uint256,uint256,uint256,uint256,address)',
-  'Claimed(address,uint256)',
-  'Claim(address,uint256)',
-  'RewardPaid(address,uint256)',
-  'RewardAdded(uint256)',
-  'RewardsClaimed(address,uint256)',
-  'DividendsDistributed(address,uint256)',
-  'DividendWithdrawn(address,uint256)',
-  'DividendClaimed(address,address,uint256)',
-] as const
-
-const known = [
-  ...priceKinds.flatMap(({ events }) => events),
-  ...COMMON.map((each) => from(`event ${each}`)),
-]
-
 const names: ReadonlyMap<string, string> = new Map(
-  known.map((event) => [
-    getSelector(event),
-    `${event.name}(${event.inputs.map(({ type }) => type).join(',')})`,
-  ]),
+  priceKinds
+    .flatMap(({ events }) => events)
+    .map((event) => [
+      getSelector(event),
+      `${event.name}(${event.inputs.map(({ type }) => type).join(',')})`,
+    ]),
 )
 
 function nameOfTopic(topic0: string): string {
   return names.get(topic0) ?? topic0
-}
-
-/** Events by name, the most frequent first. */
-export function countTopics(logs: readonly SourceLog[]): Readonly<Record<string, number>> {
-  const counts = new Map<string, number>()
-  for (const { topics } of logs) {
-    const [topic0 = 'no topic'] = topics
-    counts.set(topic0, (counts.get(topic0) ?? 0) + 1)
-  }
-  return Object.fromEntries(
-    [...counts].sort(([, a], [, b]) => b - a).map(([topic, count]) => [nameOfTopic(topic), count]),
-  )
 }

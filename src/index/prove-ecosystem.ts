@@ -9,7 +9,6 @@ import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { callView, ProofError, readSupply } from './call-view.ts'
 import { provePrices } from './prove-prices.ts'
-import type { OpenJob } from './run-jobs.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const supplyView = from('function totalSupply() view returns (uint256)')
@@ -139,31 +138,7 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
   )
 }
 
-/** A contract counts in other units than the file says. */
-class DecimalsError extends ProofError {}
-
-/** A contract behind a proxy may come to count in other units: the process ends, as it would not have started. */
-export function watchDecimals(
-  ecosystem: Ecosystem,
-  sourceOf: SourceOf,
-  changed: AbortController,
-): OpenJob {
-  return {
-    name: 'decimals',
-    everySeconds: 1_800,
-    budgetSeconds: 60,
-    whileFailing: 'a token that comes to count in other units is not noticed',
-    async run() {
-      const outcomes = await Promise.allSettled(proveDecimals(ecosystem, sourceOf))
-      const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
-      const found = failures.find((each) => each instanceof DecimalsError)
-      if (found !== undefined) changed.abort(found)
-      else if (failures.length > 0) throw failures[0]
-    },
-  }
-}
-
-/** Each rejects with DecimalsError if the contract says so, or gives a warning where it does not say. */
+/** Each rejects with ProofError if the contract says otherwise, or gives a warning where it does not say. */
 function proveDecimals(
   { chains, tokens, payment }: Ecosystem,
   sourceOf: SourceOf,
@@ -196,7 +171,7 @@ async function proveTokenDecimals(
   const found = await callView(source, { ...contract, view: decimalsView })
   if (found === decimals) return undefined
   if (typeof found === 'number')
-    throw new DecimalsError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
+    throw new ProofError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
   if ((await callView(source, { ...contract, view: supplyView })) === undefined) {
     // An address without code is reported by proveCode.
     if ((await source.code(contract.address)) === '0x') return undefined
@@ -264,13 +239,14 @@ export async function proveStartBlocks(
     ecosystem.tokens.filter(isTracked).map(async ({ symbol, addresses }) => {
       const address = addresses.get(chain.name)
       if (address === undefined || chain.startBlock === 0) return
-      const supplyAt = (block: number) => readSupply(sourceOf(chain), address, block)
-      const before = await supplyAt(chain.startBlock - 1).catch(describeError)
+      const last = chain.startBlock - 1
+      const source = sourceOf(chain)
+      const before = await readSupply(source, address, last).catch(describeError)
       if (typeof before === 'string') unproven.set(chain.name, before)
       else if (before > 0n)
         throw new ProofError(
           `chains[${index}].startBlock`,
-          `${chain.startBlock} is too late: ${symbol} on ${chain.name} had a supply before it, whose transfers would be missing; ${await blockToWrite(supplyAt, chain.startBlock - 1)}`,
+          `${chain.startBlock} is too late: ${symbol} on ${chain.name} had a supply before it, whose transfers would be missing; ${await blockToWrite(source, address, last)}`,
         )
     }),
   )
@@ -278,23 +254,32 @@ export async function proveStartBlocks(
   return unproven
 }
 
-/** Bisects to the first block with a supply, as far back as the node's state goes. */
 async function blockToWrite(
-  supplyAt: (block: number) => Promise<bigint>,
+  source: ChainSource,
+  token: Address,
   supplied: number,
 ): Promise<string> {
-  let low = -1
-  let high = supplied
   try {
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      if ((await supplyAt(middle)) === 0n) low = middle
-      else high = middle
-    }
-    return `write ${high} or an earlier block`
+    return `write ${await findFirstSupply(source, token, supplied)} or an earlier block`
   } catch (error) {
     return `write the block of the token's deployment (the node keeps no state old enough to find it: ${describeError(error)})`
   }
+}
+
+/** Bisects to the first block with a supply; throws where the node's state does not go back so far. */
+export async function findFirstSupply(
+  source: ChainSource,
+  token: Address,
+  supplied: number,
+): Promise<number> {
+  let low = -1
+  let high = supplied
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if ((await readSupply(source, token, middle)) === 0n) low = middle
+    else high = middle
+  }
+  return high
 }
 
 function describeError(error: unknown): string {

@@ -11,12 +11,12 @@ export async function draftFor(
   token: Checksummed,
   contracts: readonly Checksummed[] = [],
 ): Promise<Draft> {
-  const [view] = await openChains([url], Date.now)
+  const [view] = await openChains([url])
   assert.ok(view !== undefined)
   const [address = '0x', ...more] = [token, ...contracts].map(
     (each) => parseAddress(each.toLowerCase()) ?? '0x',
   )
-  const found = await inspectChain({ view, address, more, onStep: () => undefined })
+  const found = await inspectChain(view, address, more)
   return draftFile([found], {
     serviceName: 'Mine',
     publicBaseUrl: 'http://localhost:4020',

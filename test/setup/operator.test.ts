@@ -37,7 +37,7 @@ describe('an operator of a token on a chain that no table knows', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('init finds token, pools and what the contracts emit, and the operator adds the rest', async () => {
+  test('init finds token and pools, and the operator adds the rest', async () => {
     const { token, pools, distributor, graveyard } = deployed
     const payTo = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
     const named = ['--contract', ...pools, distributor, graveyard]
@@ -47,10 +47,9 @@ describe('an operator of a token on a chain that no table knows', () => {
     const text = await readFile(file, 'utf8')
     for (const words of [
       /symbol: 'HEAD'/,
-      /\/\/ the block of its creation[^\n]*\n\s+startBlock: 1,/,
-      /\/\/ 0x\w+ on chain-31337, blocks \d+ to \d+: DividendClaimed\(.*\) 4 times/,
+      /\/\/ the first block with a supply[^\n]*\n\s+startBlock: 1,/,
       /kind: 'uniswap-v2'/,
-      /domain: { name: 'USD Coin', version: '2' }/,
+      /domain: {\n\s+name: 'USD Coin',\n\s+version: '2',/,
     ])
       assert.match(text, words)
     await writeFile(file, text.replace('  burns: [', `${mappingsOf(deployed)}  burns: [`))
@@ -77,7 +76,6 @@ describe('an operator of a token on a chain that no table knows', () => {
     )
     await refuses(/--output no\/x.ts: there is no folder no; make it/, '--output', 'no/x.ts')
     await refuses(/--output x.yaml: .*end it in .ts or .json/, '--output', 'x.yaml')
-    await refuses(/--secondary: is the primary token/, '--secondary', deployed.token)
   })
 
   test('check agrees', async () => {

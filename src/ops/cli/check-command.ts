@@ -60,7 +60,7 @@ async function showListing(context: CommandContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { config, clock, progress, process, show }: CommandContext,
+  { config, clock, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkDatabase, checkRegister }, { checkFile }, { localFilePath }] = await Promise.all([
@@ -69,15 +69,13 @@ async function runCheck(
     import('#main/local-chains.ts'),
   ])
   const file = config.ecosystemFile ?? localFilePath(config.dataFolder)
-  const onProgress = progress.update
-  const checked = await checkFile({ clock, onProgress }, { file, offline })
+  const checked = await checkFile(clock, { file, offline })
   const { warnings, unchecked, rows } = checked
   const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(config))]
   const build =
     offline || errors.length > 0
       ? undefined
       : await checkRegister(config, await chosenEcosystem(config))
-  progress.finish()
   if (json)
     process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows, build })}\n`)
   else {

@@ -4,7 +4,6 @@ import { parseAddress } from '#base/address.ts'
 import { systemClock } from '#base/time.ts'
 import type { Answers } from '#ops/setup/draft-file.ts'
 import type { InitRequest } from '#ops/setup/init.ts'
-import { createProgress } from './progress.ts'
 
 interface Options extends Omit<InitRequest, 'address' | 'port'> {
   readonly name?: string
@@ -15,9 +14,8 @@ interface Options extends Omit<InitRequest, 'address' | 'port'> {
 
 const EXAMPLES = `
 Looks up on the chains what can be found: the token, its first block, a pool for its price, known feeds, the
-payment asset. It writes sexton.config.ts, where each guess has its evidence beside it, with what the contracts
-emitted lately below it, and "sexton start" serves it. Exit code: 0 when the file is written, 2 when something in
-the command or on the chain is wrong.
+payment asset. It writes sexton.config.ts, where each guess has its evidence beside it, and "sexton start" serves
+it. Exit code: 0 when the file is written, 2 when something in the command or on the chain is wrong.
 
 Examples:
   sexton init 0x5FbDB2315678afecb367f032d93F642f64180aa3 --rpc https://mainnet.base.org
@@ -30,8 +28,7 @@ export function initCommand(process: NodeJS.Process): Command {
     .argument('<token>', 'address of the primary token')
     .requiredOption('--rpc <url...>', 'JSON-RPC endpoints; several of one chain become one chain')
     .option('--token <chain=address...>', 'address on a chain where it differs', [])
-    .option('--secondary <address>', 'the secondary token, on any of the chains')
-    .option('--contract <address...>', 'pools, and contracts whose events to list', [])
+    .option('--contract <address...>', 'pools that no known factory made', [])
     .option('--name <text>', 'name of the service')
     .option('--url <url>', 'public address of the API')
     .option('--pay-to <address>', 'wallet that receives payments for calls')
@@ -43,38 +40,26 @@ export function initCommand(process: NodeJS.Process): Command {
 }
 
 async function runInit(process: NodeJS.Process, address: string, options: Options): Promise<void> {
-  const { stdout, stderr } = process
+  const { stdout } = process
   const [{ init }, { SetupError }] = await Promise.all([
     import('#ops/setup/init.ts'),
     import('#ops/setup/chain-view.ts'),
   ])
   if (!options.yes && process.stdin.isTTY !== true)
     throw new SetupError('--yes is missing: without a terminal nothing can be asked')
-  const isTty = stderr.isTTY === true
-  const progress = createProgress({ output: stderr, log: stdout, isTty, clock: systemClock })
-  try {
-    const { path, draft } = await init(
-      {
-        clock: systemClock,
-        askOperator(defaults) {
-          progress.finish()
-          return askOperator(process, options, defaults)
-        },
-        onProgress: progress.update,
-        say: (line) => progress.print(`${line}\n`),
-      },
-      { ...options, address, port: Number(process.env.PORT) || 4020 },
-    )
-    progress.finish()
-    for (const [field, note] of draft.notes) stdout.write(`${field}: ${note}\n`)
-    for (const { path: field, text, entry } of draft.questions)
-      stdout.write(`${field}: ${text} ${JSON.stringify(entry)}\n`)
-    for (const remark of draft.remarks) stdout.write(`${remark}\n`)
-    const named = options.output === undefined ? '' : ` --ecosystem ${path}`
-    stdout.write(`\nWrote ${path}. Read it, then run: ${describeStart(process.env)}${named}\n`)
-  } finally {
-    progress.finish()
-  }
+  const say = (line: string) => void stdout.write(`${line}\n`)
+  const { path, draft } = await init(
+    {
+      clock: systemClock,
+      askOperator: (defaults) => askOperator(process, options, defaults),
+      say,
+    },
+    { ...options, address, port: Number(process.env.PORT) || 4020 },
+  )
+  for (const [field, note] of draft.notes) say(`${field}: ${note}`)
+  for (const remark of draft.remarks) say(remark)
+  const named = options.output === undefined ? '' : ` --ecosystem ${path}`
+  say(`\nWrote ${path}. Read it, then run: ${describeStart(process.env)}${named}`)
 }
 
 function describeStart({ npm_command: npm }: NodeJS.ProcessEnv): string {

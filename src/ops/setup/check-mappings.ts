@@ -3,7 +3,7 @@ import type { Log } from '#base/chain.ts'
 import { formatDecimal } from '#base/money.ts'
 import { countNoun } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
-import type { ChainSource, SourceLog } from '#chain/chain-source.ts'
+import type { ChainSource, LogFilter, SourceLog } from '#chain/chain-source.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import { countIndexed, type EventReading, type EventSource } from '#ecosystem/event-source.ts'
@@ -12,7 +12,7 @@ import { fitting, keyOfSource, makeEventReader } from '#index/decode-event.ts'
 import { makeRowReader } from '#index/events/event-dataset.ts'
 import { findContract } from '#index/found-contracts.ts'
 import { listMappings, type Mapping } from '#index/mappings.ts'
-import { type Scan, scanBack } from './list-events.ts'
+import { walkLogs } from '#index/prove-prices.ts'
 
 /** What a check found. */
 export interface Outcome {
@@ -44,7 +44,7 @@ export async function judgeMappings(
 ): Promise<Outcome> {
   const mappings = listMappings(ecosystem)
   const judge = async (mapping: Mapping): Promise<Partial<Outcome>> => {
-    const { name, source } = mapping
+    const { source } = mapping
     const chain = sourceOf(source.chain)
     const head = await chain.header('latest')
     if (head === undefined) return {}
@@ -54,10 +54,6 @@ export async function judgeMappings(
     const addresses = await findEmitters(deps, source, range)
     const filter = { addresses, topics: [[source.topic0]] }
     const { logs: found, from } = await scanBack(deps, { ...range, filter, enough: SAMPLE })
-    // A factory does not emit the events of what it makes.
-    const contract = addresses.find((each) => source.made === undefined || each !== source.address)
-    if (found.length === 0 && contract !== undefined && !(await mayEmit(chain, contract, source)))
-      return { errors: [{ field: `${name}.event`, message: unknownEvent(source, contract) }] }
     const sources = mappings.map((each) => each.source)
     const ofKey = sources.filter((each) => keyOfSource(each) === keyOfSource(source))
     const logs = found.filter((log) => fitting(ofKey, log).includes(source))
@@ -65,36 +61,6 @@ export async function judgeMappings(
     return judgeLogs(ecosystem, mapping, { logs, reads, blocks: `${from} to ${to}` })
   }
   return joinOutcomes(await Promise.all(mappings.map(judge)))
-}
-
-/** Solidity and Vyper push the topic of an event; a proxy emits what another contract's code says. */
-async function mayEmit(
-  chain: ChainSource,
-  contract: Address,
-  { topic0 }: Pick<EventSource, 'topic0'>,
-): Promise<boolean> {
-  const code = await chain.code(contract)
-  // Compilers push constants without leading zeros.
-  return code.includes(topic0.slice(2).replace(/^(?:00)+/, '')) || delegates(code)
-}
-
-const PUSH1 = 0x60
-const PUSH32 = 0x7f
-const DELEGATECALL = 0xf4
-
-function delegates(code: `0x${string}`): boolean {
-  const bytes = Buffer.from(code.slice(2), 'hex')
-  for (let at = 0; at < bytes.length; at += 1) {
-    const opcode = bytes[at] ?? 0
-    if (opcode === DELEGATECALL) return true
-    if (opcode >= PUSH1 && opcode <= PUSH32) at += opcode - PUSH1 + 1
-  }
-  return false
-}
-
-function unknownEvent({ event }: EventSource, contract: Address): string {
-  const types = event.inputs.map(({ type }) => type).join(',')
-  return `the code of ${showAddress(contract)} has no event ${event.name}(${types}), and none was found; check the name and the types of its arguments`
 }
 
 interface Sample {
@@ -170,6 +136,34 @@ function showRows({ tokens }: Ecosystem, mapping: Mapping, sample: Sample): read
     }
     return lines.map((message) => ({ field: mapping.name, message }))
   })
+}
+
+interface Scan {
+  readonly filter: LogFilter
+  readonly from: number
+  readonly to: number
+  readonly enough: number
+  readonly untilMs: number
+}
+
+const FIRST_BLOCKS = 2_000
+
+/** Scans the newest blocks first; returns logs ascending, and how far back it came. */
+async function scanBack(
+  { source, clock }: { readonly source: Pick<ChainSource, 'logsInRange'>; readonly clock: Clock },
+  { enough, untilMs, ...scan }: Scan,
+): Promise<{ readonly logs: readonly SourceLog[]; readonly from: number }> {
+  const found: (readonly SourceLog[])[] = []
+  let count = 0
+  let from = scan.to + 1
+  const parts = walkLogs(source, { ...scan, blocks: FIRST_BLOCKS })
+  for await (const { logs, left } of parts) {
+    found.unshift(logs)
+    count += logs.length
+    from = left.to + 1
+    if (count >= enough || clock() >= untilMs) break
+  }
+  return { logs: found.flat(), from }
 }
 
 /** The contract of a mapping, or the newest ones that its factory made, which then count as found. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
-import type { Clock } from '#base/time.ts'
+import { type Clock, toDate, unixNow } from '#base/time.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { type Answers, type Draft, draftFile } from '#ops/setup/draft-file.ts'
 import { type ChainView, openChains, SetupError } from './chain-view.ts'
@@ -13,8 +13,6 @@ export interface InitRequest {
   readonly rpc: readonly string[]
   /** `<chain>=0x…`, where the token has another address. */
   readonly token: readonly string[]
-  /** Address of the secondary token. */
-  readonly secondary?: string | undefined
   readonly contract: readonly string[]
   readonly force: boolean
   readonly output?: string | undefined
@@ -25,7 +23,6 @@ interface InitDeps {
   readonly clock: Clock
   /** Asked once the chains are known; defaults where nothing may be asked. */
   askOperator(defaults: Answers): Promise<Answers>
-  onProgress(task: string, done: number, total: number): void
   say(line: string): void
 }
 
@@ -45,32 +42,27 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
     throw new SetupError(
       `--output ${path}: not a name of an ecosystem file; end it in .ts or .json`,
     )
-  const { primary, secondary, byChain, more } = readAddresses(request)
-  const views = await openChains(request.rpc, deps.clock)
+  const addresses = readAddresses(request)
+  const views = await openChains(request.rpc)
   const names = views.map(({ name }) => name)
-  const unknown = [...byChain.keys()].filter((each) => !names.includes(each))
   const known = names.join(', ')
+  const unknown = [...addresses.byChain.keys()].filter((each) => !names.includes(each))
   if (unknown.length > 0) {
     const lines = unknown.map((each) => `--token ${each}: unknown chain "${each}"; known: ${known}`)
     throw new SetupError(lines.join('\n'))
   }
-  const found = await inspectAll(deps, views, { primary, byChain, more })
-  const [first] = found
+  const [first, ...more] = await inspectAll(deps, views, addresses)
   if (first === undefined)
     throw new SetupError(
       `${request.address}: no contract there on ${known}; check the address and the chains`,
     )
-  const others = { primary: secondary ?? primary, byChain: new Map(), more }
-  const second = secondary === undefined ? [] : await inspectAll(deps, views, others)
-  if (secondary !== undefined && second.length === 0)
-    throw new SetupError(`--secondary: no contract at ${showAddress(secondary)} on ${known}`)
   const answers = await deps.askOperator({
     serviceName: proposeServiceName(first),
     publicBaseUrl: `http://localhost:${request.port}`,
     payTo: undefined,
-    today: new Date(deps.clock()).toISOString().slice(0, 10),
+    today: toDate(unixNow(deps.clock)),
   })
-  const draft = draftFile(found, answers, second)
+  const draft = draftFile([first, ...more], answers)
   parseEcosystem(path, draft.file)
   await writeFile(
     path,
@@ -82,10 +74,10 @@ export async function init(deps: InitDeps, request: InitRequest): Promise<Initia
 interface Addresses {
   readonly primary: Address
   readonly byChain: ReadonlyMap<string, Address>
-  readonly more: readonly Address[]
+  readonly contracts: readonly Address[]
 }
 
-function readAddresses({ address, secondary, token, contract }: InitRequest) {
+function readAddresses({ address, token, contract }: InitRequest): Addresses {
   const problems: string[] = []
   const read = (where: string, text: string): Address => {
     const parsed = parseAddress(text)
@@ -96,27 +88,21 @@ function readAddresses({ address, secondary, token, contract }: InitRequest) {
     return parsed ?? '0x'
   }
   const primary = read('token address', address)
-  const other = secondary === undefined ? undefined : read('--secondary', secondary)
   const byChain = new Map(
     token.map((each) => {
       const [chain = '', text = ''] = each.split('=')
       return [chain, read(`--token ${each}`, text)] as const
     }),
   )
-  const more = contract.map((each) => read('--contract', each))
-  const isTaken = [primary, ...byChain.values()].some((each) => each === other)
-  if (isTaken && other !== '0x')
-    problems.push('--secondary: is the primary token; name another, or leave it out')
+  const contracts = contract.map((each) => read('--contract', each))
   if (problems.length > 0) throw new SetupError(problems.join('\n'))
-  return { primary, secondary: other, byChain, more }
+  return { primary, byChain, contracts }
 }
 
-const STEPS = 4
-
 async function inspectAll(
-  { onProgress, say }: InitDeps,
+  { say }: InitDeps,
   views: readonly ChainView[],
-  { primary, byChain, more }: Addresses,
+  { primary, byChain, contracts }: Addresses,
 ): Promise<readonly Findings[]> {
   const inspect = async (view: ChainView): Promise<Findings | undefined> => {
     const { name, source } = view
@@ -128,12 +114,8 @@ async function inspectAll(
       say(`${name}: no contract at ${showAddress(address)}; left out`)
       return undefined
     }
-    let step = 0
-    const onStep = (task: string) => {
-      onProgress(`${name}: ${task}`, step, STEPS)
-      step += 1
-    }
-    return inspectChain({ view, address, more, onStep })
+    say(`${name}: looking up the token, its pools and its first block`)
+    return inspectChain(view, address, contracts)
   }
   const found = await Promise.all(views.map(inspect))
   return found.filter((each) => each !== undefined)
@@ -145,22 +127,14 @@ function proposeServiceName({ token }: Findings): string {
   return `${name || token.symbol} API`.slice(0, 64)
 }
 
-export function writeModule({ file, notes, questions, remarks }: Draft): string {
+export function writeModule({ file, notes, remarks }: Draft): string {
   return `import { defineEcosystem } from 'sexton'
 
 // Written by "sexton init". Every guess has its evidence beside it; correct what is wrong, then run
 // "sexton check". A value may name a variable of the environment: '\${NAME}'.
 
 export default defineEcosystem(${writeValue(file, { path: '', indent: '' }, notes)})
-${questions.map(writeQuestion).join('')}${remarks.map((each) => `\n// ${oneLine(each)}\n`).join('')}`
-}
-
-/** Writes the question below the file, as a comment. */
-function writeQuestion({ path, text, entry }: Draft['questions'][number]): string {
-  const lines = writeValue(entry, { path, indent: '' }, new Map()).split(/[\n\r\u2028\u2029]/)
-  return ['', `// ${oneLine(`${path}: ${text}`)}`, ...lines.map((each) => `//   ${each}`), ''].join(
-    '\n',
-  )
+${remarks.map((each) => `\n// ${oneLine(each)}\n`).join('')}`
 }
 
 function oneLine(text: string): string {
@@ -172,31 +146,20 @@ interface Place {
   readonly indent: string
 }
 
-const WIDTH = 100
-
-function writeValue(value: unknown, place: Place, notes: Draft['notes']): string {
+function writeValue(value: unknown, { path, indent }: Place, notes: Draft['notes']): string {
   if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return String(value)
   const isList = Array.isArray(value)
-  const members = Object.entries(value).filter(([, each]) => each !== undefined)
-  const [open, close] = isList ? ['[', ']'] : ['{', '}']
-  const inner = `${place.indent}  `
-  const inside = ([name]: [string, unknown]) =>
-    isList ? `${place.path}[${name}]` : `${place.path}.${name}`.replace(/^\./, '')
-  const written = members.map((each): string => {
-    const path = inside(each)
-    const text = writeValue(each[1], { path, indent: inner }, notes)
-    return isList ? text : `${writeName(each[0])}: ${text}`
-  })
-  const hasNotes = [...notes.keys()].some((each) => members.some((one) => each === inside(one)))
-  const flat = isList ? `[${written.join(', ')}]` : `{ ${written.join(', ')} }`
-  if (!hasNotes && !flat.includes('\n') && place.indent.length + flat.length < WIDTH) return flat
-  const lines = members.flatMap((each, index) => {
-    const note = notes.get(inside(each))
+  const inner = `${indent}  `
+  const lines = Object.entries(value).flatMap(([name, each]) => {
+    const place = isList ? `${path}[${name}]` : `${path}.${name}`.replace(/^\./, '')
+    const text = writeValue(each, { path: place, indent: inner }, notes)
+    const note = notes.get(place)
     const comment = note === undefined ? [] : [`${inner}// ${oneLine(note)}`]
-    return [...comment, `${inner}${written[index]},`]
+    return [...comment, `${inner}${isList ? '' : `${writeName(name)}: `}${text},`]
   })
-  return [open, ...lines, `${place.indent}${close}`].join('\n')
+  const [open, close] = isList ? '[]' : '{}'
+  return [open, ...lines, `${indent}${close}`].join('\n')
 }
 
 /** Names come from contracts, so anything unusual is escaped. */

@@ -17,9 +17,8 @@ test('the written module holds the same file, whatever a contract calls itself a
       ['service.name', `named ${name}`],
       ['chains[1].startBlock', name],
     ])
-    const questions = [{ path: 'burns', text: name, entry: { token: name, where: { to: name } } }]
     const path = join(folder, `${names.indexOf(name)}.ts`)
-    await writeFile(path, writeModule({ file, notes, questions, remarks: [name] }))
+    await writeFile(path, writeModule({ file, notes, remarks: [name] }))
     assert.deepEqual(await loadEcosystemFile(path, {}), JSON.parse(JSON.stringify(file)))
   }
 })
