@@ -18,12 +18,12 @@ export const budget: Readonly<Record<string, number>> = {
   ecosystem: 2967,
   entry: 689,
   feed: 1590,
-  index: 4814,
-  main: 1322,
-  ops: 4125,
+  index: 4761,
+  main: 1316,
+  ops: 3581,
   payments: 4596,
   site: 2063,
-  tests: 37884,
+  tests: 37775,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
