@@ -281,14 +281,19 @@ class Scan {
   }
 
   #text(at: number, digits: number): Hash {
-    const text = this.#body.toString('latin1', at, at + digits).toLowerCase()
-    if (digits % 2 !== 0 || !HEX.test(text))
+    const read = this.#body.toString('latin1', at - 2, at + digits)
+    const text = HEX.test(read) ? read : read.toLowerCase()
+    if (digits % 2 !== 0 || !isHex(text))
       throw new RpcError(`the node returned a log with malformed hex: "${text}"`)
-    return `0x${text}`
+    return text
   }
 }
 
-const HEX = /^[0-9a-f]*$/
+const HEX = /^0x[0-9a-f]*$/
+
+function isHex(text: string): text is Hash {
+  return HEX.test(text)
+}
 
 const KEY_MAX = 40
 
