@@ -34,7 +34,6 @@ function isText(body: Uint8Array, at: number, text: Uint8Array): boolean {
 }
 
 const TAIL_MAX = 200
-
 const QUANTITY_DIGITS_MAX = 13
 
 const HASH_TEXT = HASH_DIGITS + 4
@@ -296,7 +295,6 @@ function isHex(text: string): text is Hash {
 }
 
 const KEY_MAX = 40
-
 const OTHER_MAX = 40
 
 /** The logs that the filter names, in chain order. Unknown shapes are parsed as JSON and validated. */

@@ -208,10 +208,7 @@ export class Endpoint {
     return { host, state, reason, preferred, ...this.#counts, inFlight, rangeMax }
   }
 
-  async #inTurn<T>(
-    turn: { readonly urgent: boolean; readonly signal?: AbortSignal | undefined },
-    send: () => Promise<T>,
-  ): Promise<T> {
+  async #inTurn<T>(turn: Turn, send: () => Promise<T>): Promise<T> {
     return this.limiter.run(turn, async () => {
       this.#counts.requests += 1
       try {
