@@ -25,8 +25,6 @@ export type Caller =
       readonly dailyQuota: number
       readonly publicId: string
       readonly wallet: Address
-      /** Whether free calls are counted per key too; a first key's calls are the wallet's minus the others'. */
-      readonly hasOwnCounter?: boolean
       readonly limits?: KeyLimits | undefined
       /** Whether the key's balance pays for a call. */
       readonly hasBalance?: boolean

@@ -61,11 +61,9 @@ create table keys (
   created_unix bigint not null,
   revoked_unix bigint,
   successor text references keys (public_id) deferrable initially deferred,
-  is_first smallint not null default 0,
   limits text
 );
 create index keys_by_wallet on keys (wallet, created_unix, public_id);
-create unique index keys_first on keys (wallet) where is_first = 1;
 create index keys_by_successor on keys (successor) where successor is not null;
 create table used_messages (
   digest text primary key,

@@ -132,8 +132,8 @@ async function addKey(engine: Engine): Promise<void> {
   await engine.write(async (tx) => {
     await tx.run(sql`insert into wallets (wallet, active_keys) values (${WALLET}, 1)`)
     await tx.run(sql`
-      insert into keys (public_id, secret_digest, wallet, created_unix, is_first)
-      values ('0123abcd', ${secretDigest(GOOD_KEY)}, ${WALLET}, 1, 1)`)
+      insert into keys (public_id, secret_digest, wallet, created_unix)
+      values ('0123abcd', ${secretDigest(GOOD_KEY)}, ${WALLET}, 1)`)
   })
 }
 

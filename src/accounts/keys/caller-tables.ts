@@ -8,10 +8,9 @@ export const callerGuards: readonly Guard[] = [
     table: 'keys',
     name: 'keys_keep_who_they_are',
     on: 'update',
-    columns: ['public_id', 'secret_digest', 'wallet', 'created_unix', 'is_first'],
+    columns: ['public_id', 'secret_digest', 'wallet', 'created_unix'],
     when: `new.public_id <> old.public_id or new.secret_digest <> old.secret_digest
-      or new.wallet <> old.wallet or new.created_unix <> old.created_unix
-      or new.is_first <> old.is_first`,
+      or new.wallet <> old.wallet or new.created_unix <> old.created_unix`,
   },
   {
     table: 'keys',
@@ -53,11 +52,9 @@ export const callerTables: readonly Tables[] = [
         created_unix bigint not null,
         revoked_unix bigint,
         successor text references keys (public_id) deferrable initially deferred,
-        is_first smallint not null default 0,
         limits text
       );
       create index keys_by_wallet on keys (wallet, created_unix, public_id);
-      create unique index keys_first on keys (wallet) where is_first = 1;
       create index keys_by_successor on keys (successor) where successor is not null;
       create table used_messages (
         digest text primary key,

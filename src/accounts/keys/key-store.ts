@@ -20,8 +20,6 @@ const keys = defineCodec({
   label: column.textOrNull,
   createdUnix: column.integer,
   revokedUnix: column.integerOrNull,
-  /** The first key has no counter: its calls are the wallet's minus those of the other keys. */
-  isFirst: column.flag,
   limits: (row, name) => parseLimits(column.textOrNull(row, name)),
 })
 
@@ -123,10 +121,9 @@ function tryInsert(
 ): Promise<Key | undefined> {
   return first(
     connection.run(sql`
-      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, is_first, limits)
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, limits)
       values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
-        ${null}, case when exists (select 1 from keys where wallet = ${input.wallet}) then 0 else 1 end,
-        ${limitsText(input.limits)})
+        ${null}, ${limitsText(input.limits)})
       on conflict (public_id) do nothing returning ${keys.columns}`),
   )
 }

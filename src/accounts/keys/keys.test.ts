@@ -103,8 +103,8 @@ async function addPredecessors(
       const older = `e${n.toString(16).padStart(7, '0')}`
       await tx.run(sql`
         insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix,
-          successor, is_first)
-        select ${older}, ${n.toString(16).padStart(64, '0')}, wallet, label, created_unix, created_unix, ${successor}, 0
+          successor)
+        select ${older}, ${n.toString(16).padStart(64, '0')}, wallet, label, created_unix, created_unix, ${successor}
         from keys where public_id = ${publicId}`)
       successor = older
     }

@@ -2,7 +2,7 @@ import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.
 import { DAY_SECONDS } from '#base/time.ts'
 import { sql } from '#db/sql.ts'
 
-/** Calls counted a day or more after the revocation, to allow for clock skew. A first key's calls are the wallet's remainder. */
+/** Calls counted a day or more after the revocation, to allow for clock skew. */
 const CALLS_AFTER_REVOCATION = sql`
   select keys.public_id as subject, spend.calls
   from keys join spend_days as spend on spend.account = 'key:' || keys.public_id
@@ -10,18 +10,7 @@ const CALLS_AFTER_REVOCATION = sql`
   union all
   select keys.public_id, key_days.used
   from keys join key_days on key_days.public_id = keys.public_id
-  where key_days.day > keys.revoked_unix + ${DAY_SECONDS}
-  union all
-  select keys.public_id, usage_days.used - (
-    select coalesce(sum(used), 0) from key_days
-    where public_id = usage_days.bucket and day = usage_days.day
-  ) - (
-    select coalesce(sum(key_days.used), 0)
-    from keys as others join key_days on key_days.public_id = others.public_id
-    where others.wallet = keys.wallet and key_days.day = usage_days.day
-  )
-  from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
-  where keys.is_first = 1 and usage_days.day > keys.revoked_unix + ${DAY_SECONDS}`
+  where key_days.day > keys.revoked_unix + ${DAY_SECONDS}`
 
 export const callerChecks: readonly Check[] = [
   queryCheck(
@@ -50,7 +39,7 @@ export const callerChecks: readonly Check[] = [
       order by owner, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(
-    'the free calls of the keys of a wallet are among those of the wallet',
+    'the free calls of a wallet are those of its keys',
     sql`select owner as subject, cast(sum(used) as bigint) as expected,
         cast(sum(apart) as bigint) as found
       from (
@@ -60,7 +49,7 @@ export const callerChecks: readonly Check[] = [
           key_days.used
         from key_days left join keys on keys.public_id = key_days.public_id
       ) as parts
-      group by owner, day having sum(apart) > sum(used)
+      group by owner, day having sum(apart) <> sum(used)
       order by owner, day limit ${DIFFERENCES_MAX}`,
   ),
   queryCheck(

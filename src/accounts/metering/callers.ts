@@ -135,7 +135,6 @@ export function keyedCaller(
     ...allowance,
     publicId: key.publicId,
     wallet: key.wallet,
-    hasOwnCounter: !key.isFirst,
     ...(key.limits !== undefined && { limits: key.limits }),
   }
 }

@@ -44,9 +44,9 @@ async function fillKeys(engine: Engine, keys: number): Promise<void> {
       select '0x' || lpad(to_hex(n), 40, '0'), 1 from ${of}`)
     // A number may be a random one's already.
     await tx.run(sql`
-      insert into keys (public_id, secret_digest, wallet, created_unix, is_first)
+      insert into keys (public_id, secret_digest, wallet, created_unix)
       select lpad(to_hex(n), 8, '0'), md5('a' || n) || md5('b' || n),
-        '0x' || lpad(to_hex(n), 40, '0'), 1, 1 from ${of}
+        '0x' || lpad(to_hex(n), 40, '0'), 1 from ${of}
       on conflict (public_id) do nothing`)
     await tx.run(sql`
       delete from wallets where not exists (select 1 from keys where keys.wallet = wallets.wallet)`)
@@ -68,5 +68,10 @@ async function fillFreeDays(engine: Engine, { days, freeADay }: AccountsSize): P
             else '10.' || n / 65536 || '.' || n / 256 % 256 || '.' || n % 256 end,
           10, 0, 1, 100, 100
         from generate_series(1, cast(${freeADay} as bigint)) as n`)
+    await tx.run(sql`
+      insert into key_days (day, public_id, used)
+      select day, coalesce(
+        (select min(public_id) from keys where keys.wallet = substr(bucket, 8)), bucket), used
+      from usage_days where bucket like 'wallet:%' and quota = 100`)
   })
 }

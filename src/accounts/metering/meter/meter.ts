@@ -133,7 +133,7 @@ async function newestCaller(tx: Connection, caller: Caller, key: string | null):
   const publicId = key ?? caller.publicId
   const newest = await findKey(tx, publicId)
   if (newest === undefined) return caller
-  return { ...caller, publicId, hasOwnCounter: !newest.isFirst, limits: newest.limits }
+  return { ...caller, publicId, limits: newest.limits }
 }
 
 /** Whether a call of this caller would be paid now. */
@@ -311,8 +311,7 @@ function shareUnits(callers: readonly Caller[], taken: ReadonlyMap<string, Taken
   for (const caller of callers) {
     const granted = taken.get(caller.bucket)?.granted ?? 0
     if (countOne(shared, caller.bucket) > granted) overQuota.push(caller)
-    else if (caller.kind === 'keyed' && caller.hasOwnCounter === true)
-      countOne(keyUnits, caller.publicId)
+    else if (caller.kind === 'keyed') countOne(keyUnits, caller.publicId)
   }
   return { keyUnits, overQuota }
 }
@@ -468,7 +467,7 @@ const PAID: BulkInsert = {
   conflict: 'on conflict (day, bucket) do update set paid = usage_days.paid + excluded.paid',
 }
 
-/** Requires the lock on the wallet's row. A wallet's first key has no row: its calls are the wallet's minus those of the other keys. */
+/** Requires the lock on the wallet's row. */
 async function addKeyUnits(
   connection: Connection,
   day: number,

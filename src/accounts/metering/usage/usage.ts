@@ -93,9 +93,8 @@ export const RETAINED_USAGE: readonly Retained[] = [
     key: sql`public_id`,
     isOver: sql`not exists (
       select 1 from usage_days where usage_days.day = key_days.day
-        and usage_days.bucket = coalesce(
-          (select 'wallet:' || wallet from keys where keys.public_id = key_days.public_id),
-          key_days.public_id))`,
+        and usage_days.bucket =
+          (select 'wallet:' || wallet from keys where keys.public_id = key_days.public_id))`,
   }),
 ]
 
@@ -149,8 +148,7 @@ const CHARGED = {
 
 const KeyUse = named('KeyUsage', {
   publicId: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'Null: keys beyond the newest 100, and calls of a time when keys were not told apart.',
+    description: 'Null: keys beyond the newest 100.',
   }),
   ...CHARGED,
 })
@@ -224,7 +222,7 @@ function showHistory(identity: string, history: readonly HistoryDay[]) {
   return {
     identity,
     days: history.length,
-    totals: showCharged(sumHistory(history)),
+    totals: showCharged(sumCharged(history)),
     history: history.map((day) => ({
       ...showDay(day),
       ...showCharged(day),
@@ -255,9 +253,9 @@ function showCharged({ calls, paid, spent }: Charged) {
   return { requestCount: calls, overageCount: paid, spentUsd: toUsd(spent) }
 }
 
-function sumHistory(history: readonly Charged[]): Charged {
+function sumCharged(parts: readonly Charged[]): Charged {
   const sum = { calls: 0, paid: 0, spent: 0n }
-  for (const { calls, paid, spent } of history) {
+  for (const { calls, paid, spent } of parts) {
     sum.calls += calls
     sum.paid += paid
     sum.spent += spent
@@ -278,7 +276,7 @@ interface Charged {
 }
 
 interface KeyCharged extends Charged {
-  /** Null for keys beyond the limit, and for days before keys had their own counters. */
+  /** Null for keys beyond the limit, and without a key. */
   readonly publicId: string | null
 }
 
@@ -288,123 +286,61 @@ interface HistoryDay extends Charged {
   readonly keys: readonly KeyCharged[]
 }
 
-/** Bounds the answer for wallets that rotate endlessly: it lists the first and the newest keys. */
-const HISTORY_KEYS_MAX = 100
-
 /** Returns UTC days up to today, oldest first, without gaps. */
 async function readHistory(
   connection: Connection,
-  input: HistoryInput,
+  { caller, days: count, nowUnix }: HistoryInput,
 ): Promise<readonly HistoryDay[]> {
-  const { caller } = input
-  const days = lastDays(input.nowUnix, input.days)
+  const days = lastDays(nowUnix, count)
   const since = days[0] ?? 0
-  const counted = await readCounted(connection, caller.bucket, since)
-  const parts = caller.kind === 'keyed' ? await readKeys(connection, caller, since) : []
-  const spent = caller.kind === 'keyed' ? [] : await readSpend(connection, toAccount(caller), since)
+  const found = await connection.run(
+    caller.kind === 'keyed' ? selectKeys(caller.wallet, since) : selectAddress(caller, since),
+  )
+  const byDay = Map.groupBy(found, (row) => column.integer(row, 'day'))
   return days.map((day) => {
-    const { used, paid } = counted.get(day) ?? { used: 0, paid: 0 }
-    if (caller.kind !== 'keyed') {
-      const money = spent.find((each) => each.day === day)?.spent ?? 0n
-      return { day, calls: used + paid, paid, spent: money, keys: [] }
-    }
-    const keys = splitDay(
-      used,
-      parts.filter((each) => each.day === day),
-    )
-    const money = keys.reduce((sum, each) => sum + each.spent, 0n)
-    return { day, calls: used + paid, paid, spent: money, keys }
+    const parts = (byDay.get(day) ?? []).map(toKeyCharged)
+    return { day, ...sumCharged(parts), keys: caller.kind === 'keyed' ? parts : [] }
   })
 }
 
-async function readCounted(connection: Connection, bucket: string, since: number) {
-  const found = await connection.run(sql`
-    select day, used, paid from usage_days where bucket = ${bucket} and day >= ${since}`)
-  return new Map(
-    found.map((row) => [
-      column.integer(row, 'day'),
-      { used: column.integer(row, 'used'), paid: column.integer(row, 'paid') },
-    ]),
-  )
-}
-
-async function readSpend(connection: Connection, account: string, since: number) {
-  const found = await connection.run(sql`
-    select day, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
-    where account = ${account} and day >= ${since} group by day`)
-  return found.map((row) => ({
-    day: column.integer(row, 'day'),
-    spent: column.amount(row, 'micro_usd'),
-  }))
-}
-
-interface KeyPart extends KeyCharged {
-  readonly day: number
-  readonly isFirst: boolean
-  readonly used: number
-}
-
-async function readKeys(
-  connection: Connection,
-  caller: Extract<Caller, { kind: 'keyed' }>,
-  since: number,
-): Promise<readonly KeyPart[]> {
-  const found = await connection.run(sql`
-    with told as (
-      select public_id, is_first from keys where wallet = ${caller.wallet}
-      order by is_first desc, created_unix desc, public_id limit ${HISTORY_KEYS_MAX}
-    ), parts as (${selectParts(caller.wallet, caller.bucket, since)})
-    select parts.day, told.public_id, coalesce(max(told.is_first), 0) as is_first,
-      cast(sum(parts.used) as bigint) as used, cast(sum(parts.paid) as bigint) as paid,
-      cast(sum(parts.micro_usd) as bigint) as micro_usd
-    from parts left join told on told.public_id = parts.public_id
-    group by parts.day, told.public_id`)
-  return found.map(toKeyPart)
-}
-
-/** Returns what each key paid; the first key has 0 free calls here. */
-function selectParts(wallet: string, bucket: string, since: number): Sql {
+function selectAddress(caller: Caller, since: number): Sql {
   return sql`
-    select key_days.day, key_days.public_id, key_days.used, 0 as paid, 0 as micro_usd
-    from keys join key_days on key_days.public_id = keys.public_id
-    where keys.wallet = ${wallet} and key_days.day >= ${since}
-    union all
-    select day, public_id, used, 0, 0 from key_days
-    where public_id = ${bucket} and day >= ${since}
-    union all
-    select usage_days.day, keys.public_id, 0, 0, 0
-    from keys join usage_days on usage_days.bucket = 'wallet:' || keys.wallet
-    where keys.wallet = ${wallet} and keys.is_first = 1 and usage_days.day >= ${since}
-    union all
-    select spend.day, keys.public_id, 0, spend.calls, spend.micro_usd
-    from keys join spend_days as spend on spend.account = ${keyAccount('')} || keys.public_id
-    where keys.wallet = ${wallet} and spend.day >= ${since}`
+    select day, cast(null as text) as public_id, used + paid as calls, paid, (
+        select cast(coalesce(sum(micro_usd), 0) as bigint) from spend_days
+        where account = ${toAccount(caller)} and spend_days.day = usage_days.day
+      ) as micro_usd
+    from usage_days where bucket = ${caller.bucket} and day >= ${since}`
 }
 
-function toKeyPart(row: Row): KeyPart {
-  const used = column.integer(row, 'used')
-  const paid = column.integer(row, 'paid')
+/** Bounds the answer for wallets that rotate endlessly. */
+const HISTORY_KEYS_MAX = 100
+
+function selectKeys(wallet: string, since: number): Sql {
+  return sql`
+    with listed as (
+      select public_id from keys where wallet = ${wallet}
+      order by created_unix desc, public_id limit ${HISTORY_KEYS_MAX}
+    ), parts as (
+      select key_days.day, keys.public_id, key_days.used as calls, 0 as paid, 0 as micro_usd
+      from keys join key_days on key_days.public_id = keys.public_id
+      where keys.wallet = ${wallet} and key_days.day >= ${since}
+      union all
+      select spend.day, keys.public_id, spend.calls, spend.calls, spend.micro_usd
+      from keys join spend_days as spend on spend.account = ${keyAccount('')} || keys.public_id
+      where keys.wallet = ${wallet} and spend.day >= ${since}
+    )
+    select parts.day, listed.public_id, cast(sum(parts.calls) as bigint) as calls,
+      cast(sum(parts.paid) as bigint) as paid, cast(sum(parts.micro_usd) as bigint) as micro_usd
+    from parts left join listed on listed.public_id = parts.public_id
+    group by parts.day, listed.public_id
+    order by 3 desc, 2`
+}
+
+function toKeyCharged(row: Row): KeyCharged {
   return {
-    day: column.integer(row, 'day'),
     publicId: column.textOrNull(row, 'public_id'),
-    isFirst: column.flag(row, 'is_first'),
-    used,
-    calls: used + paid,
-    paid,
+    calls: column.integer(row, 'calls'),
+    paid: column.integer(row, 'paid'),
     spent: column.amount(row, 'micro_usd'),
   }
-}
-
-/** The first key gets the remainder of the wallet's count. */
-function splitDay(walletUsed: number, parts: readonly KeyPart[]): KeyCharged[] {
-  const apart = parts.reduce((sum, each) => sum + each.used, 0)
-  return parts
-    .map(({ publicId, isFirst, calls, paid, spent }) => ({
-      publicId,
-      calls: isFirst ? calls + walletUsed - apart : calls,
-      paid,
-      spent,
-    }))
-    .filter((each) => each.calls > 0)
-    .sort((a, b) => b.calls - a.calls || ((a.publicId ?? '') < (b.publicId ?? '') ? -1 : 1))
 }
