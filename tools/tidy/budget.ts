@@ -9,9 +9,9 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3891,
+  accounts: 3808,
   api: 3056,
-  base: 738,
+  base: 736,
   chain: 3185,
   data: 5297,
   db: 1764,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 3581,
   payments: 4596,
   site: 2063,
-  tests: 37775,
+  tests: 37761,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
