@@ -15,7 +15,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { readinessOf } from '#test/readiness-harness.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { auditRegister } from './audit-register.ts'
+import { auditRegister } from './audit.ts'
 
 const both = eachEngine(startPostgres, registerMigrations)
 
