@@ -72,9 +72,10 @@ async function startLocked(command: CommandContext): Promise<Started> {
   const local =
     ecosystemFile === undefined
       ? await planLocalChains({ ...config, takesAnyPorts: command.config.port === 0 }, (built) =>
-          progress.update(`building ${built.chain}`, built.done, built.total),
+          progress(`building ${built.chain}`, built.done, built.total),
         )
       : undefined
+  let isReady = false
   const listening = Promise.withResolvers<void>()
   // The API answers from the existing register meanwhile.
   const chains = local && listening.promise.then(local.start)
@@ -84,8 +85,9 @@ async function startLocked(command: CommandContext): Promise<Started> {
     ecosystemName: ecosystemFile ?? 'local.ts',
     ecosystemFile: local?.file ?? (await loadEcosystemFile(ecosystemFile ?? '')),
     onProgress(news) {
+      if (isReady) return
       const { task, done, total, detail } = toBar(news)
-      progress.update(task, done, total, detail)
+      progress(task, done, total, detail)
     },
     ...(chains !== undefined && {
       beforeIndex() {
@@ -108,7 +110,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
     const tookMs = clock() - startedAtMs
     say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
     await untilIndexed(service, 'all')
-    progress.finish()
+    isReady = true
     if (!isWhole) say('Sexton is ready: all history is read.')
   }
   return { service, ready: welcomed(), stop }

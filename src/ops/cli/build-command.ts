@@ -39,12 +39,11 @@ async function runBuild(command: CommandContext): Promise<ExitCode> {
   const index = startIndexThread(work, (news) => {
     if ('leads' in news) return
     const { task, done, total, detail } = toBar(news)
-    progress.update(task, done, total, detail)
+    progress(task, done, total, detail)
   })
   const build = async (): Promise<ExitCode> => {
     await untilIndexed({ index, indexed: () => howFar(ctx) }, 'all')
     await noteServed(ctx)
-    progress.finish()
     show('The register is built. Restart the service to serve it.')
     return 0
   }
