@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 689,
   feed: 1590,
   index: 4761,
-  main: 1316,
-  ops: 3581,
+  main: 1312,
+  ops: 3366,
   payments: 4596,
   site: 2063,
-  tests: 37761,
+  tests: 37706,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
