@@ -478,9 +478,7 @@ create table price_hours (
   symbol text not null,
   hour_unix bigint not null,
   high text,
-  high_liquidity text,
   low text,
-  low_liquidity text,
   primary key (symbol, hour_unix)
 );
 create index grave_dig_leaders on event_account_sums

@@ -1,7 +1,7 @@
 import type { Address } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import type { BulkInsert } from '#db/engine.ts'
-import { column, sql } from '#db/sql.ts'
+import { column, sql, toStored } from '#db/sql.ts'
 import {
   type ContractPrice,
   findPair,
@@ -13,7 +13,7 @@ import {
 } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { compilePriceDecoder, listTopics } from '#index/price-logs.ts'
-import { foldHours, foldHoursAnew } from './hours.ts'
+import { foldHours } from './hours.ts'
 
 export function priceSeries(tokens: readonly PricedToken[]): readonly PriceSeries[] {
   return tokens.flatMap((token) =>
@@ -70,15 +70,13 @@ async function storePrices(change: Change, read: readonly PriceFact[]): Promise<
   // The last fact of a block wins.
   const byBlock = new Map(facts.map((each) => [`${each.symbol}|${each.log.blockNumber}`, each]))
   const ends = [...byBlock.values()]
-  await foldHours(
-    change,
-    ends.map((each) => ({ ...each, unix: each.log.timestamp })),
-  )
   const rows = ends.map(({ symbol, price, liquidity, emitter, log }) => {
-    const texts = [price, liquidity].map((value) => (value === null ? null : String(value)))
+    const texts = [price, liquidity].map((value) => (value === null ? null : toStored(value)))
     return [symbol, log.chainId, log.blockNumber, log.timestamp, ...texts, emitter]
   })
   await change.connection.insert(POINTS, rows)
+  for (const [symbol, own] of Map.groupBy(ends, (each) => each.symbol))
+    await foldHours(change, symbol, spanOf(own.map(({ log }) => log.timestamp)))
 }
 
 const POINTS: BulkInsert = {
@@ -130,10 +128,18 @@ async function removePrices(change: Change, ancestor: Position): Promise<void> {
     where chain_id = ${change.chainId} and block_number > ${ancestor.number}
     returning symbol, timestamp_unix`)
   for (const [symbol, group] of Map.groupBy(removed, (row) => column.text(row, 'symbol'))) {
-    const fromUnix = Math.min(...group.map((row) => column.integer(row, 'timestamp_unix')))
     change.changes?.unpriced.add(symbol)
-    await foldHoursAnew(change, symbol, fromUnix)
+    await foldHours(
+      change,
+      symbol,
+      spanOf(group.map((row) => column.integer(row, 'timestamp_unix'))),
+    )
   }
+}
+
+function spanOf(times: readonly number[]) {
+  const sorted = times.toSorted((a, b) => a - b)
+  return { fromUnix: sorted[0] ?? 0, untilUnix: sorted.at(-1) ?? 0 }
 }
 
 interface PriceSeries extends PricePair {

@@ -310,7 +310,7 @@ export async function averagePrice(
       return { gap: 'low_liquidity', symbol }
     inDollars.push({ unix: point.unix, price: chainPrices(point.price ?? 0n, average.price) })
   }
-  return { price: timeWeighted(inDollars, window) ?? 0n }
+  return { price: timeWeighted(inDollars, window) }
 }
 
 /** The one that holds at the start, and those within. */
@@ -378,16 +378,12 @@ export interface PricePoint {
 const POINT = sql`chain_id, block_number, timestamp_unix, price, liquidity`
 
 function toPoint(row: Row): PricePoint {
-  const integerOrNull = (name: string) => {
-    const text = column.textOrNull(row, name)
-    return text === null ? null : BigInt(text)
-  }
   return {
     unix: column.integer(row, 'timestamp_unix'),
     chainId: column.integer(row, 'chain_id'),
     blockNumber: column.integer(row, 'block_number'),
-    price: integerOrNull('price'),
-    liquidity: integerOrNull('liquidity'),
+    price: column.bigintOrNull(row, 'price'),
+    liquidity: column.bigintOrNull(row, 'liquidity'),
   }
 }
 
@@ -403,33 +399,23 @@ export async function lastPoint(
   return row && toPoint(row)
 }
 
-/** Oldest first; both bounds are included. */
-export async function pointsBetween(
-  connection: Connection,
-  symbol: string,
-  range: { readonly fromUnix: number; readonly untilUnix: number },
-): Promise<readonly PricePoint[]> {
-  const found = await connection.run(sql`
-    select ${POINT} from price_points
-    where symbol = ${symbol}
-      and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
-    order by timestamp_unix, block_number`)
-  return found.map(toPoint)
-}
-
-/** Those of a range, after the last one before it. */
-export async function pointsAround(
+/** Those of a range, bounds included, after the last one before it; oldest first. */
+async function pointsAround(
   connection: Connection,
   symbol: string,
   range: { readonly fromUnix: number; readonly untilUnix: number },
 ): Promise<readonly PricePoint[]> {
   const before = await lastPoint(connection, symbol, range.fromUnix - 1)
-  const within = await pointsBetween(connection, symbol, range)
-  return before === undefined ? within : [before, ...within]
+  const within = await connection.run(sql`
+    select ${POINT} from price_points
+    where symbol = ${symbol}
+      and timestamp_unix >= ${range.fromUnix} and timestamp_unix <= ${range.untilUnix}
+    order by timestamp_unix, block_number`)
+  return [...(before === undefined ? [] : [before]), ...within.map(toPoint)]
 }
 
 /** The last point up to each second from `fromUnix` on, so many apart, by that second. */
-export async function pointsEvery(
+async function pointsEvery(
   connection: Connection,
   symbol: string,
   range: { readonly fromUnix: number; readonly untilUnix: number; readonly seconds: number },
@@ -463,12 +449,12 @@ export async function firstPrice(
 /**
  * Returns the point at the close of the block before each moment's; of another chain, the last before that second. Both ascend by time.
  */
-export function lastBefore<Point extends Pick<PricePoint, 'unix' | 'chainId' | 'blockNumber'>>(
-  points: readonly Point[],
+function lastBefore(
+  points: readonly PricePoint[],
   moments: readonly EventMoment[],
-): readonly (Point | undefined)[] {
+): readonly (PricePoint | undefined)[] {
   let next = 0
-  let earlier: Point | undefined
+  let earlier: PricePoint | undefined
   return moments.map(({ unix, chainId, blockNumber }) => {
     for (let point = points[next]; point !== undefined && point.unix < unix; ) {
       earlier = point
@@ -485,11 +471,11 @@ export function lastBefore<Point extends Pick<PricePoint, 'unix' | 'chainId' | '
   })
 }
 
-/** Points before the range set its start. */
-export function timeWeighted(
+/** Points before the window set its start. */
+function timeWeighted(
   points: readonly { readonly unix: number; readonly price: Price }[],
-  range: { readonly fromUnix: number; readonly untilUnix: number },
-): Price | null {
+  range: PriceWindow,
+): Price {
   let weighted = 0n
   let seconds = 0n
   for (const [index, point] of points.entries()) {
@@ -499,5 +485,5 @@ export function timeWeighted(
     weighted += point.price * BigInt(end - start)
     seconds += BigInt(end - start)
   }
-  return seconds === 0n ? (points.at(-1)?.price ?? null) : weighted / seconds
+  return seconds === 0n ? (points.at(-1)?.price ?? 0n) : weighted / seconds
 }

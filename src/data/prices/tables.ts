@@ -4,7 +4,7 @@ import { CLUSTERED } from '#db/migrate.ts'
 /**
  * `price_points`: in the quote (or dollars) at the end of a block, with 54 decimals, null where
  * nothing can be traded; `liquidity` is what the pool holds, in base units of the quote; `emitter` the aggregator of a feed.
- * `price_hours`: the highest and lowest price of each hour with their liquidity, for 91 days.
+ * `price_hours`: the highest and lowest price of each hour, a space and the liquidity there, for 91 days.
  */
 export const pricesTables: Tables = `
     create table price_points (
@@ -23,8 +23,6 @@ export const pricesTables: Tables = `
       symbol text not null,
       hour_unix bigint not null,
       high text,
-      high_liquidity text,
       low text,
-      low_liquidity text,
       primary key (symbol, hour_unix)
     ) ${CLUSTERED}`

@@ -43,7 +43,7 @@ const pricesIn = (engine: Engine) =>
   engine.snapshot(async (reads) => {
     const found = await reads.run(sql`
       select price from price_points where symbol = 'GRAVE' order by block_number`)
-    return found.map((row) => Number(BigInt(column.text(row, 'price')) / 10n ** 54n))
+    return found.map((row) => Number(column.bigint(row, 'price') / 10n ** 54n))
   })
 
 /** A feed with its proxy, on an index that a test drives. */
