@@ -126,12 +126,10 @@ function openVerifying(deps: JobDeps): () => Promise<void> {
 }
 
 /** Finishes x402 payments. Needs no fence, since a payment's row is locked while it is credited. */
-async function openFinishing({ ctx, logger }: JobDeps): Promise<() => Promise<void>> {
+async function openFinishing({ ctx }: JobDeps): Promise<() => Promise<void>> {
   const settling = await getSettling(ctx)
   return async () => {
-    if (settling === undefined) return
-    const credited = await finishPayments(ctx, settling)
-    if (credited > 0) logger.info({ credited }, 'x402 payments were finished')
+    if (settling !== undefined) await finishPayments(ctx, settling)
   }
 }
 

@@ -20,18 +20,18 @@ const onBoth = eachEngine(startPostgres, accountsMigrations)
 onBoth(
   'of two payments of one payer that somebody else sends in one transaction each is credited where it said',
   async ({ engine }) => {
-    const { chain, authorize, settle, finish, credits, states, audit } = settlingHarness(engine)
+    const { chain, authorize, paymentOf, finish, credits, states, audit } = settlingHarness(engine)
     const first = authorize(1)
     const second = { ...authorize(2), from: first.from }
+    for (const each of [first, second])
+      await engine.write((tx) => insertPayment(tx, paymentOf(each, `payment-${each.nonce}`)))
     chain.fund(first.from, 1_000_000n)
     const acts = [
       { kind: 'transfer', authorization: first },
       { kind: 'use', authorization: second },
       { kind: 'use', authorization: first },
     ] as const
-    chain.mine(1, [acts])
-    assert.equal((await settle(first)).kind, 'posted')
-    assert.equal((await settle(second)).kind, 'posted')
+    chain.mine(8, [acts])
     await finish()
     assert.deepEqual(await credits(), ['bucket:192.0.2.1', 'bucket:192.0.2.2'])
     assert.deepEqual(await states(), ['credited', 'credited'])
@@ -142,29 +142,6 @@ for (const change of [{ payTo: [{ address: OTHER, since: '2026-11-23' }] }, { as
       assert.deepEqual(await harness.audit(), [])
     },
   )
-
-onBoth(
-  'payers without money whose nonces are spent take no place of those that can be open',
-  async ({ engine }) => {
-    const harness = settlingHarness(engine)
-    const { chain, authorize, settle, states } = harness
-    const spent = Array.from({ length: 64 }, (_, n) => authorize(n + 1))
-    const toSelf = spent.map((each) => ({ ...each, to: each.from, value: 0n }))
-    chain.mine(
-      1,
-      toSelf.map((authorization) => [{ kind: 'use', authorization }]),
-    )
-    for (const outcome of await Promise.all(spent.map(settle)))
-      assert.deepEqual(outcome, { kind: 'rejected', reason: 'invalid_transaction_state' })
-    assert.deepEqual(await states(), [])
-    const honest = authorize(65)
-    chain.fund(honest.from, 1_000_000n)
-    const settling = settle(honest)
-    await untilSent(harness, 1)
-    chain.mine()
-    assert.equal((await settling).kind, 'posted')
-  },
-)
 
 onBoth('a sent payment whose nonce is spent elsewhere ends in a deep block', async ({ engine }) => {
   const harness = settlingHarness(engine)

@@ -26,7 +26,7 @@ import {
   takeServed,
   type X402Payment,
 } from './payment.ts'
-import { holdsEnough, judgePayment } from './settlement.ts'
+import { holdsEnough, isUsed, judgePayment } from './settlement.ts'
 import type { Settling } from './settling.ts'
 
 export type Settled<T> =
@@ -126,16 +126,14 @@ async function settleNext<T>(
     txHash: null,
     isServed: false,
   }
-  const verified = await verify(ctx, settling, payment)
-  if (verified.kind === 'rejected') {
-    failures.take(addressBucket)
-    return verified
-  }
-  if (verified.kind === 'pending') return refuseUnknown(ctx, payload, null)
+  const refused = await verify(ctx, settling, payment)
+  if (refused !== undefined) failures.take(addressBucket)
+  if (refused === 'used') return settledElsewhere(ctx, payment, asked)
+  if (refused !== undefined) return refused
   const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
   if (reserved === 'used') return settleNext(ctx, settling, asked)
   if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
-  const outcome = verified.kind === 'paid' ? verified : await sendAndProve(ctx, settling, payment)
+  const outcome = await sendAndProve(ctx, settling, payment)
   if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
   // We sent a transaction that the chain does not show; it may have cost gas.
   if (outcome.transaction !== null) failures.take(addressBucket)
@@ -172,6 +170,19 @@ async function settledBefore(
   return refuseUsed()
 }
 
+/**
+ * Another process may have settled it meanwhile. What somebody sent without us is not credited here, because anyone
+ * can read it from the chain and show it: its payer claims it like any transfer.
+ */
+async function settledElsewhere(
+  ctx: Context,
+  payment: X402Payment,
+  asked: ToSettle<unknown>,
+): Promise<Settled<never>> {
+  const stored = await findPayment({ run: ctx.accounts.read }, payment)
+  return stored === undefined ? refuseUsed() : settledBefore(ctx, stored, asked)
+}
+
 export function refuseUsed(): Refusal {
   return refuse(
     'payment_already_used',
@@ -205,23 +216,21 @@ export function refusePending(transaction: Hash | null): Refusal {
 
 type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
 
-/** Has the facilitator verify the payment, unless the chain shows that it was sent before. Sends nothing. */
+/** Has the facilitator verify the payment. Sends nothing. Returns undefined if it may be sent. */
 async function verify(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
-): Promise<Paid | Rejected | Pending | { readonly kind: 'valid' }> {
+): Promise<Rejected | 'used' | undefined> {
   try {
     const { payload, requirements } = written(settling, payment)
     const { isValid, invalidReason } = await settling.client.verify(payload, requirements)
     if (!hasTimeLeft(ctx, payment.authorization))
       return reject('invalid_exact_evm_payload_authorization_valid_before')
-    if (isValid) return { kind: 'valid' }
+    if (isValid) return undefined
     if (isSignatureFault(invalidReason)) return reject(await judgeSignature(settling, payment))
-    const verdict = await judgePayment(settling, payment)
-    if (verdict.kind === 'paid') return verdict
-    if (verdict.kind === 'unclear') return { kind: 'pending', transaction: null }
-    const isPoor = verdict.kind === 'open' && !(await holdsEnough(settling, payment))
+    if (await isUsed(settling, payment)) return 'used'
+    const isPoor = !(await holdsEnough(settling, payment))
     return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
   } catch (error) {
     reportError(ctx, error)
@@ -313,8 +322,7 @@ async function postPayment<T>(
     })
     if (!isServed) return { kind: 'balance' }
     if (value !== undefined) return { kind: 'posted', transaction, value }
-    const other = await findPayment({ run: ctx.accounts.read }, payment)
-    return other === undefined ? refuseUsed() : await settledBefore(ctx, other, asked)
+    return await settledElsewhere(ctx, payment, asked)
   } catch (error) {
     reportError(ctx, error)
     return refuseUnknown(ctx, asked.payload, transaction)
@@ -361,36 +369,25 @@ export async function creditPayment(
 
 const PAYMENTS_PER_PASS_MAX = 100
 
-/**
- * Finishes what requests left open: lost answers, killed processes and reorgs. Returns the number of payments
- * credited.
- */
-export async function finishPayments(ctx: Context, settling: Settling): Promise<number> {
+/** Finishes what requests left open: lost answers, killed processes and reorgs. */
+export async function finishPayments(ctx: Context, settling: Settling): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   const reads = { run: ctx.accounts.read }
   const open = await leftOpen(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
-  const ended = await Promise.all(
-    open.map((payment) =>
-      finishOne(ctx, settling, payment).catch((error: unknown) => {
-        reportError(ctx, error)
-        return false
-      }),
-    ),
-  )
-  return ended.filter(Boolean).length
+  const finished = open.map((payment) => finishOne(ctx, settling, payment))
+  await Promise.all(finished.map((each) => each.catch((error) => reportError(ctx, error))))
 }
 
-async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<boolean> {
+async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<void> {
   const verdict = await judgePayment(settling, payment)
   switch (verdict.kind) {
     case 'paid': {
       const paid = { payment, deposit: verdict.deposit, isServed: false }
-      const credited = await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
-      return credited !== undefined
+      await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
+      return
     }
     case 'open':
-      await sendAgain(ctx, settling, payment)
-      return false
+      return sendAgain(ctx, settling, payment)
     case 'over':
     case 'unclear': {
       // A node that hides a use may show it later, but hardly a day after.
@@ -398,7 +395,6 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
       const isOver = verdict.kind === 'over' && verdict.isDeep
       if (isOver || unixNow(ctx.clock) >= lastUnix)
         await ctx.accounts.write((tx) => failPayment(tx, payment.id))
-      return false
     }
   }
 }

@@ -1,16 +1,16 @@
 import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
 import type { Address, Hash } from '#base/address.ts'
-import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
+import type { BlockHeader, BlockRef } from '#base/chain.ts'
 import type { Deposit } from '#base/deposit.ts'
 import { isObject, type JsonObject } from '#base/json.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
-import type { ProvenBlock } from '#chain/chain-source.ts'
+import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
 import { callSource, openPost, type Post, type RpcCall } from '#chain/endpoints/json-rpc.ts'
 import { parseBytes, parseLogs } from '#chain/parse-rpc.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { toTopic } from '#payments/prepayments/deposits.ts'
+import { toDeposits, toTopic } from '#payments/prepayments/deposits.ts'
 import { EARLIER_BLOCKS, type X402Payment } from './payment.ts'
 
 export interface PaidChain {
@@ -26,11 +26,10 @@ const CANCELLED = getSelector(
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
 )
 
-export type Settlement =
-  | { readonly kind: 'paid'; readonly deposit: Deposit }
-  | { readonly kind: 'unpaid' }
-  /** Not mined, or its block left the chain. */
-  | { readonly kind: 'unknown' }
+type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
+
+/** `unknown`: not mined, or its block left the chain. */
+type Settlement = Paid | { readonly kind: 'unpaid' | 'unknown' }
 
 /** Reads a transaction's settlement. The transfer must be among the block's proven logs; throws if they cannot be proven. */
 async function readSettlement(
@@ -51,12 +50,12 @@ async function readSettlement(
   return deposit === undefined ? { kind: 'unknown' } : { kind: 'paid', deposit }
 }
 
-/** Finds the deposit among one transaction's logs, with positions as in `toDeposits`. */
+/** Finds the deposit among one transaction's logs. */
 function findDeposit(
-  { payment: { chain, payTo } }: PaidChain,
+  { payment: { payTo } }: PaidChain,
   { asset, authorization }: X402Payment,
-  header: BlockHeader,
-  logs: readonly Pick<Log, 'address' | 'topics' | 'data' | 'txHash' | 'logIndex'>[],
+  { timestamp }: BlockHeader,
+  logs: readonly SourceLog[],
 ): Deposit | undefined {
   const { from, to, value, nonce } = authorization
   const ofAsset = logs.filter(({ address }) => address === asset)
@@ -66,27 +65,17 @@ function findDeposit(
   // Payments signed before `asset` or `payTo` changed still count.
   const recipients = [to, ...payTo.map(({ address }) => address)].map(toTopic)
   const paying = ofAsset.filter(
-    ({ topics, data }) =>
-      topics[0] === TRANSFER_TOPIC &&
-      topics.length === 3 &&
-      recipients.includes(topics[2] ?? '0x') &&
-      BigInt(data) > 0n,
+    ({ topics }) => topics[0] === TRANSFER_TOPIC && recipients.includes(topics[2] ?? '0x'),
   )
+  const dated = paying.map((log) => ({ ...log, timestamp }))
   // The transfer directly follows the log of the authorization's use; others of the same amount do not count.
-  const positionInTx = paying.findIndex(
-    ({ logIndex, topics, data }) =>
-      used !== undefined &&
-      logIndex === used.logIndex + 1 &&
-      topics[1] === toTopic(from) &&
-      topics[2] === toTopic(to) &&
-      BigInt(data) === value,
+  return toDeposits(dated, true).find(
+    (each) =>
+      each.logIndex - 1 === used?.logIndex &&
+      each.from === from &&
+      each.to === to &&
+      each.amount === value,
   )
-  const log = paying[positionInTx]
-  if (log === undefined) return undefined
-  const { txHash, logIndex } = log
-  const { number: blockNumber, hash: blockHash, timestamp: timestampUnix } = header
-  const place = { chainId: chain.id, blockNumber, blockHash, timestampUnix, txHash, logIndex }
-  return { ...place, positionInTx, from, to, amount: value, proven: true }
 }
 
 const authorizationState = from(
@@ -95,7 +84,7 @@ const authorizationState = from(
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
 /** Whether the nonce was used or cancelled, by anyone. Throws if the node lacks block `at`. */
-async function isUsed(
+export async function isUsed(
   { rpc }: PaidChain,
   { asset, authorization }: X402Payment,
   at?: number,
@@ -113,7 +102,7 @@ export async function holdsEnough(
 }
 
 export type Verdict =
-  | Extract<Settlement, { kind: 'paid' }>
+  | Paid
   /** No transfer came, and none can: the authorization expired, was cancelled or was used otherwise. Final only if deep. */
   | { readonly kind: 'over'; readonly isDeep: boolean }
   /** Used, but no node shows by which transaction. */

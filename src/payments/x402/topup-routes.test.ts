@@ -10,7 +10,7 @@ import { creditDeposit, listLiveCredits, reverseCredit } from '#payments/prepaym
 import type { Outcome } from '#route.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { settlingHarness } from '#test/x402/settling-harness.ts'
+import { settlingHarness, untilSent } from '#test/x402/settling-harness.ts'
 import { ACCEPTED, CALLER, depositOf, PAY_TO, PAYER, SIGNATURE } from '#test/x402/x402-harness.ts'
 import { toBase64 } from './offer.ts'
 import { toPayee, topUpWith } from './pay.ts'
@@ -27,17 +27,20 @@ function topupOn(engine: Engine) {
   const { chain, ctx, settling, authorize } = harness
   const authorization = { ...authorize(1), from: PAYER }
   chain.fund(PAYER, 1_000_000n)
-  return {
-    ...harness,
-    authorization,
-    topUp(facilitator: Partial<Settling> = {}): Promise<Outcome> {
-      const payload = writeSigned({ authorization, signature: SIGNATURE })
-      const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
-      const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
-      const input = { caller: CALLER, payee: toPayee(CALLER), amount: 100_000n, facts }
-      return topUpWith(ctx, { ...settling, waitMs: 500, ...facilitator }, input)
-    },
+  const topUp = (facilitator: Partial<Settling> = {}): Promise<Outcome> => {
+    const payload = writeSigned({ authorization, signature: SIGNATURE })
+    const header = toBase64({ x402Version: 2, accepted: ACCEPTED, payload })
+    const facts = { headers: { 'payment-signature': header }, addressBucket: CALLER.bucket }
+    const input = { caller: CALLER, payee: toPayee(CALLER), amount: 100_000n, facts }
+    return topUpWith(ctx, { ...settling, waitMs: 500, ...facilitator }, input)
   }
+  const topUpSealed = async () => {
+    const paying = topUp({ waitMs: 3_000 })
+    await untilSent(harness, 1)
+    chain.mine()
+    return paying
+  }
+  return { ...harness, authorization, topUp, topUpSealed }
 }
 
 function responseOf(outcome: Outcome) {
@@ -46,9 +49,7 @@ function responseOf(outcome: Outcome) {
 }
 
 onBoth('a top-up is answered in full', async ({ engine }) => {
-  const { chain, authorization, topUp } = topupOn(engine)
-  chain.mine(1, [[{ kind: 'use', authorization }]])
-  const topup = await topUp()
+  const topup = await topupOn(engine).topUpSealed()
   assert.ok(topup.kind === 'answer')
   const { verifiedAt, txHash, ...body } = topup.body as Readonly<Record<string, unknown>>
   assert.deepEqual(body, {
@@ -66,7 +67,7 @@ onBoth('a top-up is answered in full', async ({ engine }) => {
 })
 
 onBoth('a top-up that repays a debt says what of it is on the balance', async ({ engine }) => {
-  const { chain, authorization, topUp } = topupOn(engine)
+  const { topUpSealed } = topupOn(engine)
   const lost = depositOf({ from: PAYER, to: PAY_TO, value: 100_000n }, 2)
   await engine.write(async (tx) => {
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
@@ -75,8 +76,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     for (const credit of await listLiveCredits(tx, [lost.txHash]))
       await reverseCredit(tx, { credit, nowUnix: 2 })
   })
-  chain.mine(1, [[{ kind: 'use', authorization }]])
-  const topup = await topUp()
+  const topup = await topUpSealed()
   assert.ok(topup.kind === 'answer')
   const body = topup.body as Readonly<Record<string, unknown>>
   assert.equal(body.amountUsd, 0.1)
@@ -86,13 +86,16 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
 })
 
 onBoth('a top-up whose transfer a prepayment has is 409', async ({ engine }) => {
-  const { chain, authorization, settling, paymentOf, topUp, states } = topupOn(engine)
-  chain.mine(1, [[{ kind: 'use', authorization }]])
-  const verdict = await judgePayment(settling, paymentOf(authorization, 'payment-1'))
+  const { chain, authorization, settling, topUp, states, ...harness } = topupOn(engine)
+  const payment = harness.paymentOf(authorization, 'payment-1')
+  await harness.submit(payment)
+  chain.mine(8)
+  const verdict = await judgePayment(settling, payment)
   assert.ok(verdict.kind === 'paid')
   const { deposit } = verdict
   const claimed = { id: 'claimed', deposit, claimId: null, nowUnix: 3 }
   await engine.write((tx) => creditDeposit(tx, { ...claimed, account: ACCOUNT, owner: PAYER }))
+  await harness.finish()
   const topup = await topUp()
   assert.ok(isRefusal(topup))
   assert.equal(topup.code, 'payment_already_used')
