@@ -79,9 +79,7 @@ export function callSource(
   }
   const source: CallSource = {
     takes,
-    async askChainId() {
-      return parseQuantity(await ask('eth_chainId'))
-    },
+    askChainId: async () => parseQuantity(await ask('eth_chainId')),
     async header(block) {
       const header = parseBlock(await ask('eth_getBlockByNumber', toBlock(block), false))
       if (header !== undefined && typeof block === 'number' && header.number !== block)
@@ -109,9 +107,7 @@ export function callSource(
     provenBlock(ref, wants) {
       return proveBlock({ chainId, ask, isRefusal }, ref, wants)
     },
-    async code(address) {
-      return parseBytes(await ask('eth_getCode', address, 'latest'))
-    },
+    code: async (address) => parseBytes(await ask('eth_getCode', address, 'latest')),
     async call(to, data, block) {
       return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
     },
@@ -368,6 +364,7 @@ function readWords(error: unknown): Words {
 interface PostOptions {
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
+  readonly headers?: Readonly<Record<string, string>>
   /** Does not keep the process alive. */
   readonly background?: boolean
 }
@@ -378,7 +375,8 @@ export interface HttpAnswer {
   readonly body: Buffer
 }
 
-export type Post = (body: string, options: PostOptions) => Promise<HttpAnswer>
+/** Gets without a body. Follows no redirect. */
+export type Post = (body: string | undefined, options: PostOptions) => Promise<HttpAnswer>
 
 /** Above what may be in flight. */
 const SOCKETS_MAX = 64
@@ -401,12 +399,13 @@ export function openPost(url: string): Post {
   const target = urlToHttpOptions(new URL(url))
   const { Agent, request } = target.protocol === 'https:' ? secure : plain
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
-  return async (body, { timeoutMs, signal: outer, background = false }) => {
+  return async (body = '', { timeoutMs, signal: outer, background = false, ...more }) => {
+    const method = body === '' ? 'GET' : 'POST'
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = outer === undefined ? timeout : AbortSignal.any([outer, timeout])
-    const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body) }
+    const headers = { ...HEADERS, ...more.headers, 'content-length': Buffer.byteLength(body) }
     const send = () => {
-      const sending = request({ ...target, method: 'POST', agent, headers, signal })
+      const sending = request({ ...target, method, agent, headers, signal })
       // Errors are read from what waits for the response, or from the body.
       sending.on('error', () => undefined)
       if (background) sending.on('socket', (socket) => socket.unref())

@@ -1,4 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -7,12 +13,22 @@ import { sleep } from '#base/async.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
 import { readConfig } from '#config.ts'
 import type { Engine } from '#db/engine.ts'
+import localEcosystem from '#devnet/local-ecosystem.ts'
+import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
+import { testContext } from '#test/test-context.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
 import { ASSET, CHAIN_ID, NOON_UNIX, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
-import { evmSigner, gasOfDay, readSettlingSetting, SettlingWallet } from './settling.ts'
+import {
+  evmSigner,
+  gasOfDay,
+  getSettling,
+  readSettlingSetting,
+  type Settling,
+  SettlingWallet,
+} from './settling.ts'
 
 const URL = 'https://facilitator.example'
 const KEY = { SEXTON_SETTLING_KEY_FILE: '/run/key' }
@@ -43,6 +59,26 @@ test('both at once, and a file that belongs to neither, are refused by name', ()
   assert.throws(() => read(settle, KEY), /SETTLING_KEY_FILE: .* keep one of them/)
   assert.throws(() => read(null, KEY), /SETTLING_KEY_FILE: the ecosystem file has no "payment"/)
   assert.throws(() => read(PAYMENT, HEADERS), /HEADERS_FILE: .* names no facilitator/)
+})
+
+test("a facilitator's redirect is not followed, and no error repeats the key that it was sent", async (t) => {
+  const server = createServer(({ url, headers }, response) => {
+    assert.equal(headers['x-api-key'], 'the-key')
+    if (url === '/verify') response.writeHead(307, { Location: '/elsewhere' }).end()
+    else response.writeHead(401).end(`{"errorReason":"no key the-key"}`)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close().closeAllConnections())
+  const file = join(await mkdtemp(join(tmpdir(), 'key-')), 'headers')
+  await writeFile(file, 'X-Api-Key: the-key\n')
+  const facilitator = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const payment = { ...PAYMENT, settle: { facilitator } }
+  const ecosystem = { ...parseEcosystem('local', localEcosystem), payment }
+  const config = readConfig({ SEXTON_FACILITATOR_HEADERS_FILE: file }, { isTty: false })
+  const settling = await getSettling(testContext({ ecosystem, config }))
+  const asked = [{}, {}] as unknown as Parameters<Settling['client']['verify']>
+  await assert.rejects(async () => settling?.client.verify(...asked), /\/verify answers HTTP 307/)
+  assert.equal((await settling?.client.settle(...asked))?.errorReason, 'unknown')
 })
 
 const INPUTS = ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes32', 'bytes']

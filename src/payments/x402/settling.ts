@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
-import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server'
+import type { FacilitatorClient } from '@x402/core/server'
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { keccak256 } from 'ox/Hash'
@@ -8,8 +8,10 @@ import { concatHex, decodeFunctionResult, encodeFunctionData } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { type Address, type Hash, parseAddress, parseHash } from '#base/address.ts'
 import { Mutex, sleep, TtlCache } from '#base/async.ts'
+import { isObject, type JsonObject } from '#base/json.ts'
 import { greater, lesser, type MicroUsd, multiplyDivide } from '#base/money.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
+import { openPost } from '#chain/endpoints/json-rpc.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
 import { type Config, ConfigError } from '#config.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
@@ -32,29 +34,14 @@ export interface Settling extends PaidChain {
   readonly waitMs: number
 }
 
-/** Which facilitator settles x402 payments. */
-export type SettlingSetting =
-  | {
-      readonly kind: 'wallet'
-      readonly keyFile: string
-      readonly gasPerDayGwei: number
-    }
-  | {
-      readonly kind: 'facilitator'
-      readonly url: string
-      readonly headersFile: string | undefined
-    }
-
-interface SettlingFacts {
-  readonly ecosystem: Pick<Ecosystem, 'payment'>
-  readonly config: Pick<Config, 'settling'>
-}
-
 /** Returns undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
 export function readSettlingSetting({
   ecosystem,
   config,
-}: SettlingFacts): SettlingSetting | undefined {
+}: {
+  readonly ecosystem: Pick<Ecosystem, 'payment'>
+  readonly config: Pick<Config, 'settling'>
+}) {
   const { payment } = ecosystem
   const { keyFile, headersFile } = config.settling ?? {}
   if (payment === null && keyFile !== undefined)
@@ -70,10 +57,10 @@ export function readSettlingSetting({
     throw new ConfigError(
       'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
     )
-  if (url !== undefined) return { kind: 'facilitator', url, headersFile }
+  if (url !== undefined) return { kind: 'facilitator', url, headersFile } as const
   if (config.settling === undefined || keyFile === undefined) return undefined
   const { gasPerDayGwei } = config.settling
-  return { kind: 'wallet', keyFile, gasPerDayGwei }
+  return { kind: 'wallet', keyFile, gasPerDayGwei } as const
 }
 
 /** Clients wait about ten seconds. */
@@ -117,54 +104,82 @@ const FACILITATOR_TIMEOUT_MS = 10_000
 /** Settles with any x402 facilitator over its HTTP interface (x402 v2, section 7). */
 function httpFacilitator(
   ctx: Context,
-  { url, headersFile }: Extract<SettlingSetting, { kind: 'facilitator' }>,
+  { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
   { payment }: PaidChain,
 ) {
-  const client = new HTTPFacilitatorClient({
-    url,
-    timeoutMs: FACILITATOR_TIMEOUT_MS,
-    // Read for each request, so that a token can be replaced.
-    async createAuthHeaders() {
-      const headers =
-        headersFile === undefined ? {} : parseHeaders(await readFile(headersFile, 'utf8'))
-      return { verify: headers, settle: headers, supported: headers }
-    },
-  })
   const { accepts: _, ...listing } = toListing(ctx)
   const network = toCaip2(payment.chain.id)
+  /** Unlike the library's client, follows no redirect with keys and payments, bounds answers, and logs nothing of them. */
+  const askAt = (path: string) => {
+    const post = openPost(`${url.replace(/\/+$/, '')}/${path}`)
+    return async (payload?: object, paymentRequirements?: object): Promise<JsonObject> => {
+      const asked = { x402Version: 2, paymentPayload: { ...payload, ...listing } }
+      const text = JSON.stringify({ ...asked, paymentRequirements })
+      // Read for each request, so that a token can be replaced.
+      const headers = headersFile && parseHeaders(await readFile(headersFile, 'utf8'))
+      const options = { timeoutMs: FACILITATOR_TIMEOUT_MS, ...(headers && { headers }) }
+      const { status, body } = await post(payload && text, options)
+      const answer = parseJson(body.toString('utf8'))
+      if (isObject(answer)) return answer
+      throw new Error(`the facilitator's /${path} answers HTTP ${status} without a JSON object`)
+    }
+  }
+  const [verify, settle] = [askAt('verify'), askAt('settle')]
+  const readSupported = askAt('supported')
   return {
     wallet: undefined,
     client: {
-      verify: (payload, requirements) => client.verify({ ...payload, ...listing }, requirements),
-      settle: (payload, requirements) => client.settle({ ...payload, ...listing }, requirements),
+      async verify(payload, requirements) {
+        const { isValid, invalidReason } = await verify(payload, requirements)
+        if (typeof isValid !== 'boolean') throw new Error("the facilitator's /verify lacks isValid")
+        return { isValid, invalidReason: toCode(invalidReason) }
+      },
+      async settle(payload, requirements) {
+        const { success, transaction, errorReason } = await settle(payload, requirements)
+        return {
+          success: success === true,
+          transaction: String(transaction),
+          network,
+          errorReason: toCode(errorReason),
+        }
+      },
     } satisfies Settling['client'],
     async isReady() {
-      const { kinds } = await client.getSupported()
-      const isSupported = kinds.some(
-        (kind) => kind.x402Version === 2 && kind.scheme === 'exact' && kind.network === network,
-      )
-      if (isSupported) return true
+      const { kinds } = await readSupported()
+      const isSupported = (kind: unknown) =>
+        isObject(kind) &&
+        kind.x402Version === 2 &&
+        kind.scheme === 'exact' &&
+        kind.network === network
+      if (Array.isArray(kinds) && kinds.some(isSupported)) return true
       throw new Error(`the facilitator does not settle scheme exact on ${network}`)
     },
   }
 }
 
+/** Any other text may repeat what was sent, keys included. */
+function toCode(reason: unknown): string {
+  return typeof reason === 'string' && /^[a-z0-9_]{1,100}$/.test(reason) ? reason : 'unknown'
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Parses lines of `Name: value`. */
 function parseHeaders(text: string): Record<string, string> {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return Object.fromEntries(
-    lines.map((line) => {
-      const colon = line.indexOf(':')
-      if (colon < 1) throw new Error('the headers file must have lines of "Name: value"')
-      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
-    }),
-  )
+  const lines = text.matchAll(/^([^:\s]+):(.*)$/gm)
+  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value.trim()]))
 }
 
 /** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
 async function embeddedFacilitator(
   ctx: Context,
-  setting: Extract<SettlingSetting, { kind: 'wallet' }>,
+  setting: { readonly keyFile: string; readonly gasPerDayGwei: number },
   { rpc, payment }: PaidChain,
 ) {
   const { asset } = payment
@@ -219,7 +234,7 @@ export function evmSigner(input: {
     async writeContract({ address, abi, functionName, args, dataSuffix = '0x' }) {
       const to = parseAddress(String(args[1]))
       if (parseAddress(address) !== asset || functionName !== 'transferWithAuthorization')
-        throw new Error('a settling wallet only sends transfers of the asset')
+        return refuse()
       if (to === undefined || !recipients.includes(to))
         throw new Error('a settling wallet pays the configured payTo wallets only')
       const data = encodeFunctionData({ abi, functionName, args })
@@ -230,8 +245,8 @@ export function evmSigner(input: {
       throw new Error(`${hash} is sent`)
     },
     getCode: ({ address }) => rpc.code(address),
-    sendTransaction: () => refuse(),
-    verifyTypedData: () => refuse(),
+    sendTransaction: refuse,
+    verifyTypedData: refuse,
   }
 }
 
