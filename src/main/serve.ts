@@ -13,8 +13,12 @@ import { accountsMigrations } from '#main/stores.ts'
 import { listGauges } from '#ops/health/gauges.ts'
 import type { IndexProgress } from '#ops/health/index-progress.ts'
 import { startMetricsServer } from '#ops/health/metrics-server.ts'
-import { type Leading, publicReadiness, readReadiness } from '#ops/health/read-readiness.ts'
-import { watchAccounts } from '#ops/health/store-state.ts'
+import {
+  type Leading,
+  publicReadiness,
+  readReadiness,
+  watchAccounts,
+} from '#ops/health/read-readiness.ts'
 import { getSettling } from '#payments/x402/settling.ts'
 import { sitePages } from '#site/site-pages.ts'
 

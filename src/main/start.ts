@@ -6,7 +6,6 @@ import { anvilCommand } from '#devnet/anvil.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystemFile } from '#ecosystem/load-ecosystem.ts'
-import { toBar } from '#ops/health/index-progress.ts'
 import { type CommandContext, chosenEcosystem, type ExitCode } from './command-context.ts'
 import { planLocalChains } from './local-chains.ts'
 import { lockFolder } from './lock-folder.ts'
@@ -84,10 +83,8 @@ async function startLocked(command: CommandContext): Promise<Started> {
     ...{ config, logger, clock },
     ecosystemName: ecosystemFile ?? 'local.ts',
     ecosystemFile: local?.file ?? (await loadEcosystemFile(ecosystemFile ?? '')),
-    onProgress(news) {
-      if (isReady) return
-      const { task, done, total, detail } = toBar(news)
-      progress(task, done, total, detail)
+    onProgress({ chain, done, total, logs }) {
+      if (!isReady) progress(`indexing ${chain}`, done, total, `${logs} logs`)
     },
     ...(chains !== undefined && {
       beforeIndex() {

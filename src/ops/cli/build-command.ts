@@ -6,7 +6,6 @@ import { howFar, startIndexThread } from '#main/run-service.ts'
 import { untilIndexed } from '#main/start.ts'
 import { openContext } from '#main/stores.ts'
 import { untilStopped } from '#main/until-stopped.ts'
-import { toBar } from '#ops/health/index-progress.ts'
 import { runOnStores, type StoreOptions, storeCommand } from './run-on-stores.ts'
 
 const EXAMPLES = `
@@ -38,8 +37,8 @@ async function runBuild(command: CommandContext): Promise<ExitCode> {
   const work = { config: { dataFolder, database, log }, file: ecosystem.file }
   const index = startIndexThread(work, (news) => {
     if ('leads' in news) return
-    const { task, done, total, detail } = toBar(news)
-    progress(task, done, total, detail)
+    const { chain, done, total, logs } = news
+    progress(`indexing ${chain}`, done, total, `${logs} logs`)
   })
   const build = async (): Promise<ExitCode> => {
     await untilIndexed({ index, indexed: () => howFar(ctx) }, 'all')

@@ -22,6 +22,6 @@ export function printProgress(output: Writable, clock: Clock): CommandContext['p
     const perSecond = ((done - startedFrom) * 1_000) / Math.max(1, now - startedAtMs)
     const left = Math.ceil(Math.max(0, total - done) / perSecond)
     const pace = perSecond > 0 ? ` (${Math.round(perSecond)}/s, ${left} s left)` : ''
-    output.write(`${name}: ${done} of ${total}${pace} ${detail}`.trimEnd().concat('\n'))
+    output.write(`${name}: ${done} of ${total}${pace}${detail && `, ${detail}`}\n`)
   }
 }

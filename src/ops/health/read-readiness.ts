@@ -4,9 +4,11 @@ import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#data/burns/dataset.ts'
 import { getAnswerCache } from '#data/data-route.ts'
+import { registerMigrations } from '#data/datasets.ts'
 import { areHoldersKnown, nameUnknown } from '#data/meta.ts'
 import { latestPrice } from '#data/prices/price-book.ts'
-import type { Connection } from '#db/engine.ts'
+import type { Connection, Engine, Migration } from '#db/engine.ts'
+import { column, sql } from '#db/sql.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '#index/mappings.ts'
 import { type Job, type JobRuns, type JobState, readJobStates } from '#index/run-jobs.ts'
@@ -19,8 +21,7 @@ import {
   type Stalls,
 } from '#index/status.ts'
 import { readUnproven } from '#payments/prepayments/deposits.ts'
-import { type IndexProgress, toBar } from './index-progress.ts'
-import { stateOfRegister } from './store-state.ts'
+import type { IndexProgress } from './index-progress.ts'
 
 /** What this process does as a leader. */
 export interface Leading {
@@ -41,66 +42,40 @@ export interface ProcessWork {
 /** What a check shows: names of parts, and their states. */
 type Parts = readonly (readonly [name: string, state: string])[]
 
-/** What `/readyz` shows, in this order. */
-const CHECKS: readonly ((ctx: Context, seen: Seen) => Parts | Promise<Parts>)[] = [
-  (_ctx, { anomalies }) => describeLogs(anomalies),
-  (_ctx, { burns }) => burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`]),
-  describeChains,
-  describeDeposits,
-  (_ctx, { work }) => describePace(work),
-  (_ctx, { work }) => describeNodes(work),
-  describeUnknown,
-  describePrices,
-  (_ctx, { work: { jobs, leading } }) =>
-    readJobStates(jobs, leading.jobs).map((state) => [`job ${state.name}`, describeJob(state)]),
-  (_ctx, { register, accounts }) => [
-    ['register', register],
-    ['accounts', accounts],
-  ],
-]
-
-interface Seen extends Findings {
-  readonly work: ProcessWork
-  readonly register: string
-  readonly accounts: string
-  readonly index: IndexStatus | undefined
-  readonly stalls: Stalls
-}
-
 export async function readReadiness(ctx: Context, work: ProcessWork): Promise<Readiness> {
-  const { ecosystem, register } = ctx
+  const { ecosystem } = ctx
+  const register = await stateOfRegister(ctx.register)
+  const accounts = await work.accountsState()
   const state = await getAnswerCache(ctx)
     .state()
     .catch(() => undefined)
   const index = state?.status
-  const seen: Seen = {
-    work,
-    register: await stateOfRegister(register),
-    index,
-    ...(await register
-      .snapshot((reads) => readFindings(reads, ctx, index))
-      .catch(() => NO_FINDINGS)),
-    stalls: await register.snapshot(readStalls).catch(() => new Map()),
-    accounts: await work.accountsState(),
-  }
-  const parts: Parts[] = []
-  for (const check of CHECKS) parts.push(await check(ctx, seen))
+  const { burns, anomalies, stalls } = await ctx.register
+    .snapshot((reads) => readFindings(reads, ctx, index))
+    .catch(() => NO_FINDINGS)
+  const parts: Parts = [
+    ...describeLogs(anomalies),
+    ...burns.map(({ token, detail }) => [`burns ${token}`, `WRONG: ${detail}`] as const),
+    ...ecosystem.chains.map(({ id, name }) => {
+      const status = index?.chains.find((each) => each.chain.id === id)
+      const unknown = register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
+      const known = status === undefined ? unknown : describeChain(status, unixNow(ctx.clock))
+      const stall = stalls.get(id)
+      const why = stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
+      return [`chain ${name}`, `${known}${why}`] as const
+    }),
+    ...(await describeDeposits(ctx)),
+    ...describeNodes(work),
+    ...(index === undefined ? [] : describeUnknown(ctx, index)),
+    ...(index === undefined ? [] : await describePrices(ctx, index)),
+    ...readJobStates(work.jobs, work.leading.jobs).map(describeJob),
+    ['register', register],
+    ['accounts', accounts],
+  ]
   const isRight =
-    seen.burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(seen.stalls.get(id)))
-  const ready = seen.accounts === 'ok' && seen.register === 'ok' && index !== undefined && isRight
-  return { ready, parts: Object.fromEntries(parts.flat()) }
-}
-
-function describeChains({ ecosystem, clock }: Context, seen: Seen): Parts {
-  const { register, index, stalls } = seen
-  const unknown = register === 'ok' ? 'not indexed yet' : `unknown: the register ${register}`
-  return ecosystem.chains.map(({ id, name }) => {
-    const status = index?.chains.find((each) => each.chain.id === id)
-    const known = status === undefined ? unknown : describeChain(status, unixNow(clock))
-    const stall = stalls.get(id)
-    const why = stall === undefined ? '' : `; stalled (${stall.reason}): ${stall.detail}`
-    return [`chain ${name}`, `${known}${why}`]
-  })
+    burns.length === 0 && !ecosystem.chains.some(({ id }) => isUnusable(stalls.get(id)))
+  const ready = accounts === 'ok' && register === 'ok' && index !== undefined && isRight
+  return { ready, parts: Object.fromEntries(parts) }
 }
 
 async function describeDeposits({ ecosystem, accounts }: Context): Promise<Parts> {
@@ -112,14 +87,8 @@ async function describeDeposits({ ecosystem, accounts }: Context): Promise<Parts
   return [[`payments ${chain.name}`, `${count} deposits waiting for a proof: ${reason}`]]
 }
 
-function describePace({ indexing }: ProcessWork): Parts {
-  const reading = indexing().filter(({ history }) => history !== null)
-  return reading.map((each) => [`pace ${each.chain}`, toBar(each).detail])
-}
-
-function describeUnknown({ ecosystem }: Context, { index }: Seen): Parts {
-  const found = index === undefined ? [] : nameUnknown(index, ecosystem.tokens)
-  return found
+function describeUnknown({ ecosystem }: Context, index: IndexStatus): Parts {
+  return nameUnknown(index, ecosystem.tokens)
     .filter(({ token }) => token !== null)
     .map(({ token, dataset, chain, reason, detail }) => [
       `${dataset} of ${token} on ${chain}`,
@@ -146,17 +115,19 @@ function describeNodes({ indexing }: ProcessWork): Parts {
   )
 }
 
-function describeJob(state: JobState): string {
-  const { succeededAgo, failedAgo, failure, isLate, whileFailing } = state
+function describeJob(state: JobState): Parts[number] {
+  const { name, succeededAgo, failedAgo, failure, isLate, whileFailing } = state
   const last = succeededAgo === undefined ? 'has not run yet' : `last success ${succeededAgo} s ago`
   const failed = failure === undefined ? '' : `; failed ${failedAgo} s ago: ${failure}`
-  return isLate ? `LATE (${whileFailing}): ${last}${failed}` : `${last}${failed}`
+  const late = isLate ? `LATE (${whileFailing}): ` : ''
+  return [`job ${name}`, `${late}${last}${failed}`]
 }
 
 /** Tokens whose price is unknown although the file has a source for it. */
-async function describePrices({ register, ecosystem }: Context, { index }: Seen): Promise<Parts> {
-  if (index === undefined) return []
-  const { asOfUnix } = index
+async function describePrices(
+  { register, ecosystem }: Context,
+  { asOfUnix }: IndexStatus,
+): Promise<Parts> {
   const priced = ecosystem.tokens.filter((token) => token.prices.length > 0)
   const found = await register
     .snapshot((reads) =>
@@ -195,9 +166,10 @@ interface Findings {
   /** Burns above the minted supply, once all chains are at their head. */
   readonly burns: readonly ImpossibleBurns[]
   readonly anomalies: readonly MappingAnomalies[]
+  readonly stalls: Stalls
 }
 
-const NO_FINDINGS: Findings = { burns: [], anomalies: [] }
+const NO_FINDINGS: Findings = { burns: [], anomalies: [], stalls: new Map() }
 
 async function readFindings(
   connection: Connection,
@@ -213,10 +185,72 @@ async function readFindings(
   return {
     burns: await impossibleBurns(connection, known),
     anomalies: await readMappingAnomalies(connection, ecosystem),
+    stalls: await readStalls(connection),
   }
 }
 
 function describeChain(status: ChainStatus, nowUnix: number): string {
   const { blockNumber, headNumber } = status
   return `${judgeCondition(status, nowUnix)} at block ${blockNumber} of ${headNumber}`
+}
+
+/** A probe asks every second or so, anyone may ask, and each answer costs a commit. */
+const REMEMBERED_MS = 3_000
+
+const UNREACHABLE = 'cannot be reached'
+
+/** Newer migrations than ours are fine: replicas are replaced one by one. */
+async function missingMigration(
+  engine: Engine,
+  migrations: readonly Migration[],
+): Promise<string | undefined> {
+  const rows = await engine.read(sql`select id from migrations`)
+  const applied = new Set(rows.map((row) => column.integer(row, 'id')))
+  const missing = migrations.find(({ id }) => !applied.has(id))
+  return missing && `is not migrated: ${missing.id} "${missing.name}" is missing`
+}
+
+/** `ok`, or what is wrong. */
+export async function stateOfRegister(register: Engine): Promise<string> {
+  try {
+    return (await missingMigration(register, registerMigrations)) ?? 'ok'
+  } catch {
+    return UNREACHABLE
+  }
+}
+
+/** `ok`, or why calls cannot be counted; a few seconds old at most. */
+export function watchAccounts(
+  { accounts, clock }: Pick<Context, 'accounts' | 'clock'>,
+  migrations: readonly Migration[],
+): () => Promise<string> {
+  let asked: { readonly atMs: number; readonly state: Promise<string> } | undefined
+  const read = async () => {
+    const missing = await missingMigration(accounts, migrations)
+    if (missing !== undefined) return missing
+    return (await canCommit(accounts))
+      ? 'ok'
+      : 'cannot be written to: full, read-only, or changed by hand'
+  }
+  return () => {
+    const nowMs = clock()
+    if (asked === undefined || Math.abs(nowMs - asked.atMs) >= REMEMBERED_MS)
+      asked = { atMs: nowMs, state: read().catch(() => UNREACHABLE) }
+    return asked.state
+  }
+}
+
+/** SQLite writes to the disk at the commit, so a row of the meter is inserted, deleted and committed. */
+async function canCommit(accounts: Engine): Promise<boolean> {
+  try {
+    await accounts.write(async (tx) => {
+      await tx.run(sql`
+        insert into usage_days (day, bucket, used, paid, granted, quota, quota_most)
+        values (0, 'readyz', 0, 0, 0, 0, 0)`)
+      await tx.run(sql`delete from usage_days where day = 0 and bucket = 'readyz'`)
+    })
+    return true
+  } catch {
+    return false
+  }
 }

@@ -9,7 +9,7 @@ import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
-import { stateOfRegister, watchAccounts } from './store-state.ts'
+import { stateOfRegister, watchAccounts } from './read-readiness.ts'
 
 const UNWRITABLE = 'cannot be written to: full, read-only, or changed by hand'
 
