@@ -1,33 +1,33 @@
 import { askRoutes } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
-import { isRefusal } from '#base/refusal.ts'
+import { isRefusal, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
+import { findToken } from '#ecosystem/priced-token.ts'
 import type { Route } from '#route.ts'
-import { CHART_NAMES, describeSource, type Meta, readChart, routeOfChart } from './chart/charts.ts'
-import { drawChart, type Theme } from './chart/draw-chart.ts'
+import { CHART_NAMES, describeSource, type Meta, readChart } from './chart/charts.ts'
+import { drawChart, type Theme, themes } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
-import {
-  choice,
-  type PictureKind,
-  parseName,
-  parsePicture,
-  pickParameters,
-  picturePage,
-} from './picture-page.ts'
+import { type PictureKind, parseName, pickQuery, picturePage } from './picture-page.ts'
 
 /** Serves /charts/{name}.svg and /badges/{name}.svg. */
 export function chartPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
-  return [charts(ctx, routes), badges(routes)].map((kind) => picturePage(ctx.clock, kind))
+  return [charts(ctx, routes), badges(ctx, routes)].map((kind) => picturePage(ctx.clock, kind))
 }
+
+const CHOICES: readonly (readonly [name: string, allowed: readonly (string | undefined)[]])[] = [
+  ['period', ['7d', '30d', '90d', '365d', 'all']],
+  ['theme', themes],
+]
 
 const SVG = 'image/svg+xml; charset=utf-8'
 
 function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
-  const ask = askRoutes(routes)
-  const own = {
-    period: choice(['7d', '30d', '90d', '365d', 'all'], '30d'),
-    theme: choice(['auto', 'light', 'dark'], 'auto'),
+  const { chains, service } = ecosystem
+  const source = {
+    ask: askRoutes(routes),
+    chains: chains.map((chain) => chain.name),
+    words: service.words,
   }
   return {
     path: '/charts/{file}',
@@ -35,14 +35,15 @@ function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
     read(incoming) {
       const name = parseName(incoming, CHART_NAMES)
       if (isRefusal(name)) return name
-      const shared = pickParameters(routes, routeOfChart(name), ['token', 'chain'])
-      return parsePicture(name, { ...own, ...shared }, incoming)
+      const query = pickQuery(incoming, ['period', 'token', 'chain', 'theme'])
+      for (const [member, allowed] of CHOICES)
+        if (!allowed.includes(query[member] ?? allowed[0]))
+          return refuse('invalid_parameter', `${member} must be one of ${allowed.join(', ')}`)
+      return { name, query }
     },
-    async draw({ name, query: { theme, ...query } }) {
-      const { chains, service } = ecosystem
-      const names = chains.map((chain) => chain.name)
-      const source = { ask, chains: names, words: service.words }
-      return drawChart(await readChart(source, name, query), theme as Theme, service.colors)
+    async draw({ name, query: { theme = 'auto', ...query } }) {
+      const chart = await readChart(source, name, { period: '30d', ...query })
+      return drawChart(chart, theme as Theme, service.colors)
     },
   }
 }
@@ -61,16 +62,18 @@ interface Stats {
   }[]
 }
 
-function badges(routes: readonly Route[]): PictureKind {
+function badges({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
   const ask = askRoutes(routes)
-  const shared = pickParameters(routes, 'getDailyBurns', ['token'])
   return {
     path: '/badges/{file}',
     type: SVG,
     read(incoming) {
       const name = parseName(incoming, BADGES)
       if (isRefusal(name)) return name
-      return parsePicture(name, name === 'dividends' ? {} : shared, incoming)
+      const { token: symbol = ecosystem.primary.symbol } = pickQuery(incoming, ['token'])
+      const token = findToken(ecosystem.tokens, symbol)
+      if (token !== undefined) return { name, query: { token: token.symbol } }
+      return refuse('invalid_parameter', 'token is not a symbol of this service')
     },
     async draw({ name, query }) {
       const { data, meta } = (await ask('getStats')) as {

@@ -3,23 +3,14 @@ import type { Page } from '#api/pages.ts'
 import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { type Clock, MINUTE_MS } from '#base/time.ts'
-import {
-  type Call,
-  matchesEtag,
-  type Outgoing,
-  type Parameter,
-  parsed,
-  parseParameters,
-  type Route,
-  weakEtag,
-} from '#route.ts'
+import { type Call, matchesEtag, type Outgoing, weakEtag } from '#route.ts'
 
 interface Drawn {
   readonly body: string | Buffer
   readonly etag: string
 }
 
-/** Keyed by what the picture depends on, so that another spelling of the URL does not draw it again. */
+/** Keyed by what the picture depends on. */
 interface Picture {
   readonly name: string
   readonly query: Readonly<Record<string, string>>
@@ -74,25 +65,6 @@ function toOutgoing(
   return { status: 200, headers, body }
 }
 
-type Choices = Readonly<Record<string, Pick<Parameter<unknown>, 'in' | 'parse'>>>
-
-export function parsePicture(name: string, choices: Choices, incoming: Call): Picture | Refusal {
-  const values = parseParameters(choices, incoming)
-  if (isRefusal(values)) return values
-  const query = Object.entries(values.effective).map(([key, value]) => [key, String(value)])
-  return { name, query: Object.fromEntries(query) }
-}
-
-/** Picks those of these parameters that the route has. */
-export function pickParameters(
-  routes: readonly Route[],
-  operationId: string,
-  names: readonly string[],
-): Choices {
-  const { parameters = {} } = routes.find((route) => route.operationId === operationId) ?? {}
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)))
-}
-
 /** Returns the file name without its ending. */
 export function parseName(incoming: Call, known: readonly string[]): string | Refusal {
   const { file = '' } = incoming.path
@@ -101,12 +73,8 @@ export function parseName(incoming: Call, known: readonly string[]): string | Re
   return refuse('not_found', `there are ${known.map((each) => `${each}.svg`).join(', ')}`)
 }
 
-export function choice(allowed: readonly string[], otherwise: string): Choices[string] {
-  return {
-    in: 'query',
-    parse(raw = otherwise) {
-      if (allowed.includes(raw)) return parsed(raw, raw)
-      return { ok: false, reason: `must be one of ${allowed.join(', ')}`, allowed }
-    },
-  }
+/** The parameters of these names, which the API's own routes check. */
+export function pickQuery({ query }: Call, names: readonly string[]): Picture['query'] {
+  const given = names.flatMap((name) => (query.get(name) ?? []).map((value) => [name, value]))
+  return Object.fromEntries(given)
 }

@@ -11,9 +11,14 @@ import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
 import { dollars, percent, short } from './chart/format.ts'
 import { chartPages } from './chart-pages.ts'
-import { readSeries, type SnapshotSeries } from './series.ts'
 import { fillShell, type Head, MARK } from './shell.ts'
-import { isInTime, type Snapshot, sharedSnapshot } from './snapshot.ts'
+import {
+  isInTime,
+  readSeries,
+  type Snapshot,
+  type SnapshotSeries,
+  sharedSnapshot,
+} from './snapshot.ts'
 import { themeSheet } from './theme.ts'
 import { readEntries } from './transaction.ts'
 
@@ -55,8 +60,8 @@ export function sitePages(
   const wallets = new Wallets(ctx, ask)
   const series = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
   const readBuilt = readConsole(folder)
-  const shell = (path: string, headOf: (call: Call, now: Snapshot) => Head | Refusal) =>
-    shellPage({ path, readBuilt, snapshot, headOf })
+  const shell = (path: string, headOf: ShellInput['headOf'], more?: ShellInput['more']) =>
+    shellPage({ path, readBuilt, snapshot, headOf, more })
   const headAt = (path: string, title: string, description: string): Head => ({
     service: name,
     title,
@@ -66,20 +71,12 @@ export function sitePages(
   })
   return [
     shell('/', (_, now) => headAt('/', writeTitle(ctx, now), writeDescription(ctx, now))),
-    ...LISTS.map(([path, title, what]) =>
+    ...[...LISTS, ...FORMS].map(([path, title, what]) =>
       shell(path, () => headAt(path, `${title} · ${name}`, what)),
     ),
-    shell('/keys', () =>
-      headAt('/keys', `API keys · ${name}`, 'Mint, use and top up an API key with a wallet.'),
-    ),
-    shell('/try', () =>
-      headAt('/try', `Try the API · ${name}`, 'Build a request, send it and see what it costs.'),
-    ),
-    shellPage({
-      path: '/wallet/{address}',
-      readBuilt,
-      snapshot,
-      headOf: (incoming) => {
+    shell(
+      '/wallet/{address}',
+      (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
         if (address === undefined) return refuse('invalid_address', 'not an EVM address')
         const shown = showAddress(address)
@@ -87,24 +84,22 @@ export function sitePages(
         const head = headAt(`/wallet/${shown}`, `${shown} · ${name}`, what)
         return { ...head, image: `${publicBaseUrl}/cards/wallet-${shown}.png` }
       },
-      async more(incoming) {
+      async (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
         return address && { wallet: await wallets.shown(incoming, address) }
       },
-    }),
-    shellPage({
-      path: '/tx/{hash}',
-      readBuilt,
-      snapshot,
-      headOf: ({ path: { hash = '' } }) =>
+    ),
+    shell(
+      '/tx/{hash}',
+      ({ path: { hash = '' } }) =>
         TX_HASH.test(hash)
           ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
           : refuse('not_found', 'not a transaction: write 0x and 64 hex digits'),
-      async more({ path: { hash = '' } }) {
+      async ({ path: { hash = '' } }) => {
         const reading = readEntries(ctx, hash.toLowerCase()).catch(() => null)
         return { transaction: (await isInTime(reading)) ? await reading : null }
       },
-    }),
+    ),
     jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
     // Requested when a longer period is chosen.
     jsonPage('/series.json', 60, () => series.get('', () => readSeries(ctx, ask, 'all'))),
@@ -136,6 +131,11 @@ const LISTS = [
   ['/entries', 'Entries', 'Every burn, claim and dig, newest first.'],
   ['/entries/holders', 'Top holders', 'Who holds the token, largest first.'],
   ['/entries/diggers', 'Top diggers', 'Who dug up most.'],
+] as const
+
+const FORMS = [
+  ['/keys', 'API keys', 'Mint, use and top up an API key with a wallet.'],
+  ['/try', 'Try the API', 'Build a request, send it and see what it costs.'],
 ] as const
 
 const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
@@ -178,7 +178,7 @@ interface ShellInput {
   snapshot(): Promise<Snapshot>
   headOf(incoming: Call, now: Snapshot): Head | Refusal
   /** Data that only this page carries. */
-  more?(incoming: Call): Promise<object | undefined>
+  readonly more: ((incoming: Call) => Promise<object | undefined>) | undefined
 }
 
 function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Page {

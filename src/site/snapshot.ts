@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Ask } from '#api/examples.ts'
+import { type Ask, AskRefused } from '#api/examples.ts'
+import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import type { PageWords } from '#base/page-settings.ts'
-import { unixNow } from '#base/time.ts'
+import { DAY_SECONDS, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'
-import { listLabels } from './labels.ts'
-import { isNotReady, readRows, readSeries, SNAPSHOT_DAYS, type SnapshotSeries } from './series.ts'
+import { eventKinds } from '#data/kinds.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 
 export interface Snapshot {
   /** Time when the figures were read, or, without figures, when this was made. */
@@ -55,70 +56,48 @@ export function sharedSnapshot(
   ask: Ask,
   timeoutMs = TIMEOUT_MS,
 ): () => Promise<Snapshot> {
-  const figures = new LastFigures(ctx, ask, timeoutMs)
   const last = new TtlCache<Snapshot>({ max: 1, ttlMs: AGE_MAX_MS, clock: ctx.clock })
   const { words } = ctx.ecosystem.service
   const labels = listLabels(ctx.ecosystem)
+  let readable = true
+  let known: { readonly figures: SnapshotFigures; readonly madeUnix: number } | undefined
+  /** One read at a time, so that reads do not pile up on a hanging store. */
+  let reading: Promise<void> | undefined
+  const read = async () => {
+    const madeUnix = unixNow(ctx.clock)
+    try {
+      known = { figures: await readFigures(ctx, ask), madeUnix }
+      readable = true
+    } catch (error) {
+      readable = error instanceof AskRefused && error.refusal.code === 'data_not_ready'
+    } finally {
+      reading = undefined
+    }
+  }
   const make = async (): Promise<Snapshot> => {
     const service = await ask('getMeta')
-    return { service, words, labels, ...(await figures.renewed()) }
+    reading ??= read()
+    if (!(await isInTime(reading, timeoutMs))) readable = false
+    const nowUnix = unixNow(ctx.clock)
+    const { figures, madeUnix } = known ?? { figures: null, madeUnix: nowUnix }
+    const isOld = figures !== null && nowUnix - madeUnix >= STALE_SECONDS
+    const shown = isOld ? toStale(figures, nowUnix) : figures
+    return { service, words, labels, madeUnix, readable, figures: shown }
   }
   return () => last.get('', make)
 }
 
-class LastFigures {
-  readonly #ctx: Context
-  readonly #ask: Ask
-  readonly #timeoutMs: number
-  #known: SnapshotFigures | null = null
-  #knownUnix = 0
-  #isReadable = true
-  /** One read at a time, so that reads do not pile up on a hanging store. */
-  #reading: Promise<void> | undefined
-
-  constructor(ctx: Context, ask: Ask, timeoutMs: number) {
-    this.#ctx = ctx
-    this.#ask = ask
-    this.#timeoutMs = timeoutMs
-  }
-
-  async renewed(): Promise<Pick<Snapshot, 'madeUnix' | 'readable' | 'figures'>> {
-    this.#reading ??= this.#read()
-    if (!(await isInTime(this.#reading, this.#timeoutMs))) this.#isReadable = false
-    const now = unixNow(this.#ctx.clock)
-    const readable = this.#isReadable
-    if (this.#known === null) return { madeUnix: now, readable, figures: null }
-    const isOld = now - this.#knownUnix >= STALE_SECONDS
-    const figures = isOld ? toStale(this.#known, now) : this.#known
-    return { madeUnix: this.#knownUnix, readable, figures }
-  }
-
-  async #read(): Promise<void> {
-    const startedUnix = unixNow(this.#ctx.clock)
-    try {
-      this.#known = await this.#figures()
-      this.#knownUnix = startedUnix
-      this.#isReadable = true
-    } catch (error) {
-      this.#isReadable = isNotReady(error)
-    } finally {
-      this.#reading = undefined
-    }
-  }
-
-  async #figures(): Promise<SnapshotFigures> {
-    const ask = this.#ask
-    const { data: stats, meta } = (await ask('getStats')) as Body
-    const { data: burns } = (await ask('getBurnTotals')) as Body
-    return {
-      meta,
-      stats,
-      burns,
-      series: await readSeries(this.#ctx, ask, `${SNAPSHOT_DAYS}d`),
-      newest: await newestOfAll(ask),
-      leaders: await readRows(ask, 'rankGraveDiggers', { limit: '10' }),
-      holders: await readRows(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
-    }
+async function readFigures(ctx: Context, ask: Ask): Promise<SnapshotFigures> {
+  const { data: stats, meta } = (await ask('getStats')) as Body
+  const { data: burns } = (await ask('getBurnTotals')) as Body
+  return {
+    meta,
+    stats,
+    burns,
+    series: await readSeries(ctx, ask, `${SNAPSHOT_DAYS}d`),
+    newest: await newestOfAll(ask),
+    leaders: await readRows(ask, 'rankGraveDiggers', { limit: '10' }),
+    holders: await readRows(ask, 'listHolders', { limit: String(HOLDER_ROWS) }),
   }
 }
 
@@ -177,4 +156,151 @@ export function pickNewest<Row extends NewestRow>(
     .flat()
     .sort((a, b) => b.timestampUnix - a.timestampUnix || (a.id < b.id ? 1 : -1))
     .slice(0, NEWEST_ROWS)
+}
+
+/** One value per day, oldest first, today last; null if missing. */
+type DayValues = readonly (number | null)[]
+
+export interface SnapshotSeries {
+  /** Midnight UTC of the first day. */
+  readonly fromUnix: number
+  readonly days: number
+  /** Amounts burned each day in token units, by chain. */
+  readonly burned: Readonly<Record<string, DayValues>>
+  readonly burnedInAll: DayValues
+  /** Keyed by metric, as in /api/stats/history. */
+  readonly metrics: Readonly<Record<string, DayValues>>
+}
+
+export const SNAPSHOT_DAYS = 90
+
+const PAGE_METRICS: readonly string[] = [
+  'supply',
+  'holders',
+  'price',
+  'marketCap',
+  ...cards
+    .flatMap(({ charts }) => charts.filter((each) => each.isOnPage))
+    .map((each) => each.metric),
+]
+
+interface Point {
+  readonly dateUnix: number
+  readonly value: number | null
+}
+
+/** Reads daily values of the primary token for a period, from the first day with a figure. */
+export async function readSeries(
+  { ecosystem }: Context,
+  ask: Ask,
+  period: `${number}d` | 'all',
+): Promise<SnapshotSeries> {
+  const chains = ecosystem.chains.map(({ name }) => name)
+  const [days = [], ...byChain] = await Promise.all(
+    ['all', ...chains].map((chain) => readRows<BurnDay>(ask, 'getDailyBurns', { period, chain })),
+  )
+  const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
+  const burned = byChain.map((each) => each.map(toPoint(({ burned }) => burned)))
+  const inAll = days.map(toPoint(({ cumulative }) => cumulative))
+  const known = [inAll, ...burned, ...metrics].map(sinceFirst)
+  const lastUnix = Math.max(
+    ...[inAll, ...burned, ...metrics].map((all) => all.at(-1)?.dateUnix ?? 0),
+  )
+  const fromUnix = Math.min(...known.map(([first]) => first?.dateUnix ?? lastUnix))
+  const count = (lastUnix - fromUnix) / DAY_SECONDS + 1
+  // Matches points by date, because an answer from before midnight may stand in for a newer one.
+  const onDays = (points: readonly Point[]): DayValues => {
+    const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
+    return Array.from(
+      { length: count },
+      (_, day) => values.get(fromUnix + day * DAY_SECONDS) ?? null,
+    )
+  }
+  return {
+    fromUnix,
+    days: count,
+    burned: Object.fromEntries(chains.map((chain, index) => [chain, onDays(burned[index] ?? [])])),
+    burnedInAll: onDays(inAll),
+    metrics: Object.fromEntries(
+      PAGE_METRICS.map((metric, index) => {
+        const points = metrics[index] ?? []
+        return [metric, points.length === 0 ? [] : onDays(points)]
+      }),
+    ),
+  }
+}
+
+interface BurnDay {
+  readonly dateUnix: number
+  readonly burned: string
+  readonly cumulative: string
+}
+
+function toPoint(amountOf: (day: BurnDay) => string): (day: BurnDay) => Point {
+  return (day) => ({ dateUnix: day.dateUnix, value: Number(amountOf(day)) })
+}
+
+/** Drops leading zeros. */
+function sinceFirst(points: readonly Point[]): readonly Point[] {
+  const first = points.findIndex(({ value }) => value !== null && value !== 0)
+  return first === -1 ? [] : points.slice(first)
+}
+
+/** Empty if the token lacks the metric, such as a price, or it is not read yet. */
+async function history(
+  ask: Ask,
+  query: Readonly<Record<string, string>>,
+): Promise<readonly Point[]> {
+  const asking = ask('getStatsHistory', query)
+  const body = await known<{ readonly data: { readonly points: readonly Point[] } }>(asking)
+  return body?.data.points ?? []
+}
+
+/** Returns a list's rows; none before its dataset is first read. */
+export async function readRows<Row>(
+  ask: Ask,
+  operationId: string,
+  query: Readonly<Record<string, string>>,
+): Promise<readonly Row[]> {
+  return (await known<{ readonly data: readonly Row[] }>(ask(operationId, query)))?.data ?? []
+}
+
+/** Returns null for what this service lacks or cannot vouch for now. */
+export async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
+  try {
+    return (await asking) as Body
+  } catch (error) {
+    if (error instanceof AskRefused) return null
+    throw error
+  }
+}
+
+/** Labels addresses by their role in the ecosystem file, such as a pool; the first label of an address wins. */
+export function listLabels(ecosystem: Ecosystem): Readonly<Record<string, string>> {
+  const { file, tokens, burnAddresses, nonCirculating, bridges, payment } = ecosystem
+  const labels: (readonly [Address | undefined, string])[] = [
+    ...nonCirculating.map(
+      (address, index) => [address, file.supply?.nonCirculating?.[index]?.label ?? ''] as const,
+    ),
+    ...burnAddresses.map((address) => [address, 'burn address'] as const),
+    ...tokens.flatMap(({ symbol, addresses, prices }) => [
+      ...[...addresses.values()].map((address) => [address, `${symbol} contract`] as const),
+      ...prices.flatMap((price) =>
+        price.chain === null || price.quote === null
+          ? []
+          : [[price.address, `${symbol}/${price.quote} pool`] as const],
+      ),
+    ]),
+    ...bridges.map(({ address }) => [address, 'bridge'] as const),
+    ...eventKinds.flatMap(({ part, tag }) =>
+      ecosystem[part].map(
+        ({ address }) => [address, `contract of ${tag.name.toLowerCase()}`] as const,
+      ),
+    ),
+    ...(payment?.payTo ?? []).map(({ address }) => [address, 'payments of this service'] as const),
+  ]
+  const known = labels.flatMap(([address, label]) =>
+    address === undefined ? [] : [[showAddress(address), label] as const],
+  )
+  return Object.fromEntries(known.toReversed())
 }

@@ -21,12 +21,7 @@ const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
 
 export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
 
-/** Returns the route that a chart reads first. */
-export function routeOfChart(name: string): 'getDailyBurns' | 'getStatsHistory' {
-  return name === 'burns' ? 'getDailyBurns' : 'getStatsHistory'
-}
-
-/** Parameters as parsed by the route. */
+/** Parameters of the route that a chart reads. */
 type ChartQuery = Readonly<Record<string, string>>
 
 export interface Meta {

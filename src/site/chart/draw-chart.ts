@@ -32,7 +32,9 @@ export interface Chart {
   format(value: number, digits?: number): string
 }
 
-export type Theme = 'auto' | 'light' | 'dark'
+export const themes = ['auto', 'light', 'dark'] as const
+
+export type Theme = (typeof themes)[number]
 
 const WIDTH = 720
 const HEIGHT = 320

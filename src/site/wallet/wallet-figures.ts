@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Ask, AskRefused } from '#api/examples.ts'
+import type { Ask } from '#api/examples.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'
@@ -10,8 +10,14 @@ import type { UnknownPrice } from '#data/prices/price-book.ts'
 import type { Call } from '#route.ts'
 import { describeSource, type Meta } from '../chart/charts.ts'
 import type { EventCard } from '../event-card.ts'
-import { SNAPSHOT_DAYS } from '../series.ts'
-import { isInTime, NEWEST_ROWS, type NewestRow, pickNewest } from '../snapshot.ts'
+import {
+  isInTime,
+  known,
+  NEWEST_ROWS,
+  type NewestRow,
+  pickNewest,
+  SNAPSHOT_DAYS,
+} from '../snapshot.ts'
 /** Figures of a wallet's page and picture. */
 export interface WalletFigures {
   readonly madeUnix: number
@@ -143,16 +149,6 @@ export async function walletFigures(
   }
 }
 
-/** Returns null for what this service lacks or cannot vouch for now. */
-async function known<Body>(asking: Promise<unknown>): Promise<Body | null> {
-  try {
-    return (await asking) as Body
-  } catch (error) {
-    if (error instanceof AskRefused) return null
-    throw error
-  }
-}
-
 /** The ranking covers one token only; null if not all digs are known. */
 function countDigs(digs: Done | null | undefined): number | null {
   if (!digs?.isWhole) return null
@@ -249,24 +245,43 @@ function sumUsd(rows: readonly Row[]): number | null {
 
 const KEPT_MAX = 300
 
-/** Serves wallet figures for pages and pictures: free, at most a minute old, and limited per caller. */
+const WALLETS_AN_HOUR = 60
+
+const HOUR_MS = 3_600_000
+
+/** Callers remembered. */
+const CALLERS_MAX = 2_000
+
+/**
+ * Serves wallet figures for pages and pictures: free and at most a minute old. A caller opens a limited number of wallets
+ * within an hour, because free pages must not replace paid calls.
+ */
 export class Wallets {
   readonly #clock: Clock
   readonly #ask: Ask
-  readonly #opened: OpenedWallets
+  /** Wallets by caller, from the first one's time on. */
+  readonly #opened = new LRUCache<string, { readonly sinceMs: number; readonly all: Set<Address> }>(
+    { max: CALLERS_MAX },
+  )
   readonly #kept: TtlCache<WalletFigures>
 
   constructor({ clock }: Context, ask: Ask) {
     this.#clock = clock
     this.#ask = ask
-    this.#opened = new OpenedWallets(clock)
     this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   }
 
-  /** Returns undefined if the caller may open the wallet, else when it may. */
+  /** Returns undefined if the caller may open the wallet, else when it may, in Unix seconds. */
   open({ addressBucket }: Call, wallet: Address): number | undefined {
-    const openMs = this.#opened.open(addressBucket, wallet)
-    return openMs && Math.ceil(openMs / 1000)
+    const nowMs = this.#clock()
+    let opened = this.#opened.get(addressBucket)
+    if (opened === undefined || nowMs >= opened.sinceMs + HOUR_MS)
+      opened = { sinceMs: nowMs, all: new Set() }
+    this.#opened.set(addressBucket, opened)
+    if (opened.all.size >= WALLETS_AN_HOUR && !opened.all.has(wallet))
+      return Math.ceil((opened.sinceMs + HOUR_MS) / 1_000)
+    opened.all.add(wallet)
+    return undefined
   }
 
   figures(wallet: Address): Promise<WalletFigures> {
@@ -280,41 +295,4 @@ export class Wallets {
     const reading = this.figures(wallet).catch(() => null)
     return { figures: (await isInTime(reading)) ? await reading : null, openUnix }
   }
-}
-
-const WALLETS_AN_HOUR = 60
-
-const HOUR_MS = 3_600_000
-
-/** Callers remembered, about 2 kB each. */
-const CALLERS_MAX = 5_000
-
-/** Limits the wallets that a caller opens within an hour, because free pages must not replace paid calls. */
-export class OpenedWallets {
-  /** Time of the first view by wallet, oldest first. */
-  readonly #byCaller = new LRUCache<string, Map<number, number>>({ max: CALLERS_MAX })
-  readonly #clock: Clock
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** Returns undefined if the caller may open the wallet, else when it may. */
-  open(caller: string, wallet: Address): number | undefined {
-    const now = this.#clock()
-    const opened = this.#byCaller.get(caller) ?? new Map<number, number>()
-    this.#byCaller.set(caller, opened)
-    for (const [each, atMs] of opened) if (now >= atMs + HOUR_MS) opened.delete(each)
-    const short = shorten(wallet)
-    if (opened.has(short)) return undefined
-    const [oldestMs] = opened.values()
-    if (oldestMs !== undefined && opened.size >= WALLETS_AN_HOUR) return oldestMs + HOUR_MS
-    opened.set(short, now)
-    return undefined
-  }
-}
-
-/** Seven digits save memory and almost never confuse two wallets. */
-function shorten(wallet: Address): number {
-  return Number.parseInt(wallet.slice(-7), 16)
 }
