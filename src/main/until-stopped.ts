@@ -1,5 +1,4 @@
-import type { Logger } from 'pino'
-import type { Clock } from '#base/time.ts'
+import type { CommandContext } from './command-context.ts'
 
 /** Enough for requests in flight, and below an orchestrator's usual 30 s. */
 const GRACE_MS = 25_000
@@ -14,17 +13,12 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
  * `ended` rejects, stops the rest and rejects with that error.
  */
 export function untilStopped(
-  deps: {
-    readonly logger: Pick<Logger, 'info' | 'error'>
-    readonly process: NodeJS.Process
-    readonly clock: Clock
-    readonly config?: { readonly drainSeconds: number }
-  },
+  deps: Pick<CommandContext, 'logger' | 'process' | 'clock' | 'config'>,
   stop: () => Promise<void>,
   ended?: Promise<void>,
 ): Promise<0 | 1> {
   const { promise, resolve, reject } = Promise.withResolvers<0 | 1>()
-  const graceMs = GRACE_MS + (deps.config?.drainSeconds ?? 0) * 1_000
+  const graceMs = GRACE_MS + deps.config.drainSeconds * 1_000
   let stopping = false
   let askedAtMs = 0
   const onSignal = (signal: NodeJS.Signals) => {
