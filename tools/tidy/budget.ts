@@ -19,11 +19,11 @@ export const budget: Readonly<Record<string, number>> = {
   entry: 689,
   feed: 1590,
   index: 4761,
-  main: 1310,
-  ops: 3366,
+  main: 1305,
+  ops: 3294,
   payments: 4596,
-  site: 2063,
-  tests: 37706,
+  site: 1973,
+  tests: 37705,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
