@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { LRUCache } from 'lru-cache'
 import {
   type FundedKey,
   findKeyByDigest,
@@ -151,75 +150,50 @@ const IPV6_BUCKET_BITS = 64
 /** A closed socket has no address; such requests share one bucket. */
 const UNKNOWN = 'unknown'
 
-/** Caches the bucket of a socket's address, because parsing is slower than a look-up. */
-const PEERS_MAX = 10_000
-
 /**
  * Returns the counted bucket: one IPv4 or one IPv6 /64. Walks X-Forwarded-For from the right over
  * trusted proxies and stops at garbage; without proxies the header is ignored.
- *
- * Warns once about an untrusted proxy nearby, whose clients would share one quota; distant peers
- * may forge the header.
  */
 export function findAddressBucket(
   ctx: Context,
   socketAddress: string,
   headers: RequestHeaders,
 ): string {
-  const proxies = getProxies(ctx)
-  const peer = proxies.peer(socketAddress)
+  const peer = parseEntry(socketAddress)
   if (peer === undefined) return UNKNOWN
   const forwarded = headers['x-forwarded-for']
-  if (forwarded === undefined) return peer.bucket
-  if (peer.isTrusted)
-    return toBucket(nearestStranger(forwardedHops(forwarded), proxies.isTrusted) ?? peer.address)
-  if (!proxies.hasWarned && NEAR.includes(peer.address.range())) {
-    proxies.hasWarned = true
-    const address = peer.address.toString()
-    ctx.logger.warn(
-      `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`,
-    )
+  if (forwarded === undefined) return toBucket(peer)
+  const { trusted } = getProxies(ctx)
+  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
+  if (!isTrusted(peer)) warnOfProxy(ctx, peer)
+  // Repeated headers are joined by commas, so the last entry is the nearest hop.
+  const hops = String(forwarded).split(',')
+  let nearest = peer
+  while (isTrusted(nearest)) {
+    const hop = parseEntry(hops.pop() ?? '')
+    if (hop === undefined) break
+    nearest = hop
   }
-  return peer.bucket
+  return toBucket(nearest)
 }
 
 const NEAR: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'linkLocal']
 
-interface Peer {
-  readonly address: Parsed
-  readonly bucket: string
-  readonly isTrusted: boolean
+/** Warns once, since the clients of such a proxy share one quota. Distant peers may forge the header. */
+function warnOfProxy(ctx: Context, peer: Parsed): void {
+  const proxies = getProxies(ctx)
+  if (proxies.hasWarned || !NEAR.includes(peer.range())) return
+  proxies.hasWarned = true
+  const address = peer.toString()
+  ctx.logger.warn(
+    `X-Forwarded-For from ${address} is ignored, so its clients share one quota; if it is your proxy, set SEXTON_TRUSTED_PROXIES=${address}`,
+  )
 }
 
-const getProxies = oncePerContext(({ config }) => {
-  const trusted = config.trustedProxies.map(parseRange)
-  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
-  const peers = new LRUCache<string, Peer>({ max: PEERS_MAX })
-  return {
-    isTrusted,
-    hasWarned: false,
-    peer(socketAddress: string): Peer | undefined {
-      const known = peers.get(socketAddress)
-      if (known !== undefined) return known
-      const address = parseEntry(socketAddress)
-      if (address === undefined) return undefined
-      const peer = { address, bucket: toBucket(address), isTrusted: isTrusted(address) }
-      peers.set(socketAddress, peer)
-      return peer
-    },
-  }
-})
-
-/** Returns the first untrusted hop from the right, or the last readable one. */
-function nearestStranger(hops: string[], isTrusted: (hop: Parsed) => boolean): Parsed | undefined {
-  let nearest: Parsed | undefined
-  do {
-    const hop = parseEntry(hops.pop() ?? '')
-    if (hop === undefined) break
-    nearest = hop
-  } while (isTrusted(nearest))
-  return nearest
-}
+const getProxies = oncePerContext(({ config }) => ({
+  trusted: config.trustedProxies.map(parseRange),
+  hasWarned: false,
+}))
 
 /** The setting was validated when it was read. IPv4-mapped ranges become IPv4 ranges. */
 function parseRange(text: string): Range {
@@ -229,12 +203,6 @@ function parseRange(text: string): Range {
   return plain.kind() !== address.kind() && bits >= mappedBits
     ? [plain, bits - mappedBits]
     : [address, bits]
-}
-
-/** Repeated headers are joined by commas, so the last entry is the nearest hop. */
-function forwardedHops(header: string | readonly string[] | undefined): string[] {
-  if (header === undefined) return []
-  return (typeof header === 'string' ? header : header.join(',')).split(',')
 }
 
 /** Accepts brackets, port and zone; unwraps IPv4 from IPv6. */
