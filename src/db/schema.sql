@@ -3,11 +3,12 @@
 -- accounts
 create table balances (
   account text primary key,
-  prepaid smallint not null check (prepaid in (0, 1)),
-  micro_usd bigint not null,
+  -- Exact as a number in JavaScript.
+  micro_usd bigint not null
+    check (micro_usd between -9007199254740991 and 9007199254740991),
   -- What the last debit granted: an upsert returns only what its row holds.
   granted_calls bigint not null default 0,
-  check (prepaid = 0 or micro_usd >= 0)
+  check (micro_usd >= 0 or account like 'chain_in:%' or account like 'receivable:%')
 );
 create table journal_entries (
   id text primary key,

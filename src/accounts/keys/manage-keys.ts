@@ -230,7 +230,7 @@ export async function moveWholeBalance(
     locked.set(account, await lockBalance(connection, account))
   const amount = locked.get(from) ?? 0n
   if (amount === 0n) return 0n
-  const outcome = await post(connection, {
+  const isNew = await post(connection, {
     id: `move:${input.id}`,
     kind: 'move',
     reference: input.from,
@@ -240,7 +240,7 @@ export async function moveWholeBalance(
       { account: to, microUsd: amount },
     ],
   })
-  assert(outcome === 'created', `a move of a locked balance ended ${outcome}`)
+  assert(isNew, `move ${input.id} was posted before`)
   return amount
 }
 

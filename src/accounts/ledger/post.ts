@@ -18,60 +18,45 @@ export interface Entry {
   readonly postings: readonly Posting[]
 }
 
-type PostOutcome = 'created' | 'exists' | 'insufficient'
-
 /**
- * Posts in the caller's transaction. Returns `insufficient`, and writes nothing, if a prepaid account would go below
- * zero. Throws if the id has a different entry.
+ * Posts in the caller's transaction; returns false if this was posted before. Throws if the id has a different
+ * entry, or a prepaid account would go below zero.
  */
-export async function post(connection: Connection, entry: Entry): Promise<PostOutcome> {
+export async function post(connection: Connection, entry: Entry): Promise<boolean> {
   assertBalanced(entry)
-  if (await isPosted(connection, entry)) return 'exists'
-  const applied: Posting[] = []
-  for (const change of netChanges(entry)) {
-    if (await changeBalance(connection, change)) applied.push(change)
-    else {
-      await takeBack(connection, applied)
-      return 'insufficient'
-    }
-  }
-  if (await recordEntry(connection, entry)) return 'created'
-  await takeBack(connection, applied)
-  return 'exists'
-}
-
-/** Returns false if already posted. Called after its postings are written, so that a trigger can check their sum. */
-async function recordEntry(connection: Connection, entry: Entry): Promise<boolean> {
   const { id, kind, reference, createdUnix, postings } = entry
   const lines = postings.map((each, line) => [id, line, each.account, each.microUsd])
   const created = await connection.run(sql`
     insert into postings (entry_id, line, account, micro_usd) values ${rows(lines)}
     on conflict (entry_id, line) do nothing returning line`)
-  if (created.length === 0) return false
+  if (created.length === 0) {
+    await assertSame(connection, entry)
+    return false
+  }
   assert(created.length === lines.length, `another entry has the id ${id}`)
+  for (const change of netChanges(entry)) await changeBalance(connection, change)
+  // Comes after its postings, so that a trigger can check their sum.
   await connection.run(sql`
     insert into journal_entries (id, kind, reference, created_unix)
     values (${id}, ${kind}, ${reference}, ${createdUnix})`)
   return true
 }
 
-async function changeBalance(connection: Connection, change: Posting): Promise<boolean> {
-  const { account, microUsd } = change
-  if (!isPrepaid(account) || microUsd > 0n) {
-    const [row] = await connection.run(sql`
-      insert into balances (account, prepaid, micro_usd)
-      values (${account}, ${isPrepaid(account) ? 1 : 0}, ${microUsd})
-      on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
-      returning micro_usd`)
-    // Balances are read as exact numbers, so larger ones are refused.
-    assert(row !== undefined, `${account} was changed`)
-    column.amount(row, 'micro_usd')
-    return true
-  }
-  const changed = await connection.run(sql`
-    update balances set micro_usd = micro_usd - ${-microUsd}
-    where account = ${account} and micro_usd >= ${-microUsd} returning account`)
-  return changed.length === 1
+async function changeBalance(
+  connection: Connection,
+  { account, microUsd }: Posting,
+): Promise<void> {
+  const changed =
+    isPrepaid(account) && microUsd < 0n
+      ? sql`
+          update balances set micro_usd = micro_usd - ${-microUsd}
+          where account = ${account} and micro_usd >= ${-microUsd} returning micro_usd`
+      : sql`
+          insert into balances (account, micro_usd) values (${account}, ${microUsd})
+          on conflict (account) do update set micro_usd = balances.micro_usd + excluded.micro_usd
+          returning micro_usd`
+  const [row] = await connection.run(changed)
+  assert(row !== undefined, `${account} holds less than ${-microUsd}`)
 }
 
 export async function readPostings(connection: Connection, entryId: string): Promise<Posting[]> {
@@ -89,25 +74,10 @@ function assertBalanced(entry: Entry): void {
   assert(entry.postings.length >= 2, `${entry.id} has fewer than two postings`)
 }
 
-async function isPosted(connection: Connection, entry: Entry): Promise<boolean> {
-  const posted = await connection.run(sql`
-    select journal_entries.kind, postings.account, postings.micro_usd
-    from journal_entries join postings on postings.entry_id = journal_entries.id
-    where journal_entries.id = ${entry.id} order by postings.line`)
-  if (posted.length === 0) return false
-  const same =
-    posted.length === entry.postings.length &&
-    entry.postings.every((posting, line) => {
-      const row = posted[line]
-      return (
-        row !== undefined &&
-        column.text(row, 'kind') === entry.kind &&
-        column.text(row, 'account') === posting.account &&
-        column.amount(row, 'micro_usd') === posting.microUsd
-      )
-    })
-  assert(same, `another entry has the id ${entry.id}`)
-  return true
+async function assertSame(connection: Connection, { id, postings }: Entry): Promise<void> {
+  const name = ({ account, microUsd }: Posting) => `${account} ${microUsd}`
+  const stored = await readPostings(connection, id)
+  assert(stored.map(name).join() === postings.map(name).join(), `another entry has the id ${id}`)
 }
 
 /** Sorts postings by account, to avoid deadlocks. */
@@ -119,11 +89,4 @@ function netChanges(entry: Entry): Posting[] {
     .map(([account, microUsd]) => ({ account, microUsd }))
     .filter((change) => change.microUsd !== 0n)
     .sort((a, b) => (a.account < b.account ? -1 : 1))
-}
-
-async function takeBack(connection: Connection, applied: readonly Posting[]): Promise<void> {
-  for (const { account, microUsd } of applied) {
-    const done = await changeBalance(connection, { account, microUsd: -microUsd })
-    assert(done, `the balance of ${account} changed under a lock`)
-  }
 }

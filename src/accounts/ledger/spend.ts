@@ -54,7 +54,7 @@ function debitAt(price: MicroUsd): BulkInsert {
   const made = debits.get(price) ?? {
     table: 'balances',
     columns: { account: 'text', granted_calls: 'bigint' },
-    constants: { prepaid: 1, micro_usd: 0 },
+    constants: { micro_usd: 0 },
     conflict: `on conflict (account) do update set granted_calls = ${granted},
       micro_usd = balances.micro_usd - ${price} * (${granted})
       returning account, granted_calls, micro_usd`,

@@ -24,7 +24,7 @@ const CORRUPTIONS: Record<string, Sql> = {
   'a wallet has as many keys as it signed mints and rotated keys': sql`
     delete from used_messages`,
   'every key balance belongs to an existing key': sql`
-    insert into balances (account, prepaid, micro_usd) values ('key:ffffffff', 1, 0)`,
+    insert into balances (account, micro_usd) values ('key:ffffffff', 0)`,
   'a rotated key is revoked, and its successor is another key of its wallet': sql`
     update keys set successor = public_id where successor is not null`,
   'a revoked key has no charges on later days': sql`

@@ -82,7 +82,6 @@ describe('the metrics of a service', () => {
     await scrape()
     while ((await value('sexton_ledger_difference_micro_usd')) === undefined);
     assert.equal(await value('sexton_ledger_difference_micro_usd'), 0)
-    assert.equal(await value('sexton_ledger_negative_balances'), 0)
     assert.ok(((await value('sexton_ledger_checked_age_seconds')) ?? 99) < 60)
   })
 })

@@ -1,6 +1,7 @@
-import { type LedgerSums, sumLedger } from '#accounts/ledger/check.ts'
+import { sumPostings } from '#accounts/ledger/check.ts'
 import type { Readiness } from '#api/health-routes.ts'
 import type { GaugeReading } from '#api/metrics.ts'
+import type { MicroUsd } from '#base/money.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { getAnswerCache } from '#data/data-route.ts'
@@ -115,7 +116,7 @@ const FRESH_MS = 300_000
 
 /** A scrape never waits: it shows the last finished sums and starts the next. */
 function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
-  let known: { readonly sums: LedgerSums; readonly atMs: number } | undefined
+  let known: { readonly sum: MicroUsd; readonly atMs: number } | undefined
   let isSumming = false
   const refresh = async () => {
     const isFresh = known !== undefined && Math.abs(clock() - known.atMs) < FRESH_MS
@@ -123,7 +124,7 @@ function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
     isSumming = true
     try {
       const atMs = clock()
-      known = { sums: await sumLedger(accounts), atMs }
+      known = { sum: await sumPostings(accounts), atMs }
     } catch {
     } finally {
       isSumming = false
@@ -135,10 +136,9 @@ function ledgerGauges({ accounts, clock }: Context): readonly GaugeReading[] {
       return known === undefined ? {} : pick(known)
     })
   return [
-    ofSums('difference_micro_usd', 'Sum of all postings: 0, or the ledger is broken', ({ sums }) =>
-      Number(sums.postings),
+    ofSums('difference_micro_usd', 'Sum of all postings: 0, or the ledger is broken', ({ sum }) =>
+      Number(sum),
     ),
-    ofSums('negative_balances', 'Prepaid balances below zero', ({ sums }) => sums.negative),
     ofSums('checked_age_seconds', 'Since the ledger was last summed', ({ atMs }) =>
       Math.max(0, (clock() - atMs) / 1_000),
     ),

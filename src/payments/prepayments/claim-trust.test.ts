@@ -169,7 +169,7 @@ onBoth('a claim that fails does not keep the others from their money', async ({ 
     tx.run({
       kind: 'sql',
       parts: [
-        `insert into balances (account, prepaid, micro_usd) values ('key:${ALICE_KEY}', 1, 9007199254740000)`,
+        `insert into balances (account, micro_usd) values ('key:${ALICE_KEY}', 9007199254740000)`,
       ],
       values: [],
     }),

@@ -62,7 +62,7 @@ export async function creditDeposit(connection: Connection, input: NewCredit): P
   const locked = await lockBalances(connection, [...accounts])
   const debt = -(locked.get(receivable) ?? 0n)
   const repaid = lesser(debt, deposit.amount)
-  const outcome = await post(connection, {
+  const isNew = await post(connection, {
     id: `credit:${id}`,
     kind: 'credit',
     reference: `${deposit.chainId}:${deposit.txHash}:${deposit.positionInTx}`,
@@ -73,7 +73,7 @@ export async function creditDeposit(connection: Connection, input: NewCredit): P
       { account: receivable, microUsd: repaid },
     ].filter((posting) => posting.microUsd !== 0n),
   })
-  assert(outcome === 'created', `a new credit ended ${outcome}`)
+  assert(isNew, `credit ${id} was posted before`)
   return true
 }
 
@@ -147,14 +147,14 @@ export async function reverseCredit(
     postings.push({ account, microUsd: -taken })
   }
   postings.push({ account: receivable, microUsd: -owed })
-  const outcome = await post(connection, {
+  const isNew = await post(connection, {
     id: reversalId(credit.id),
     kind: 'reversal',
     reference: credit.id,
     createdUnix: nowUnix,
     postings: postings.filter((posting) => posting.microUsd !== 0n),
   })
-  assert(outcome === 'created', `a reversal of a locked balance ended ${outcome}`)
+  assert(isNew, `the reversal of ${credit.id} was posted before`)
   return true
 }
 
