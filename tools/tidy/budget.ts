@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3808,
+  accounts: 3711,
   api: 3056,
   base: 736,
   chain: 3184,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 3294,
   payments: 4596,
   site: 1973,
-  tests: 37705,
+  tests: 37697,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
