@@ -205,7 +205,7 @@ export function defineRoute<P extends Parameters, B extends TSchema = TSchema>(
 function otherFormat(parameters: Parameters, { query }: RawInput): RefusalDetail[] {
   if (parameters.format !== undefined) return []
   if (!query.get('format')?.some((each) => each !== 'json')) return []
-  return [{ in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] }]
+  return [{ in: 'query', name: 'format', reason: 'can be json only', allowed: ['json'] }]
 }
 
 /** `errors` are those found before. */

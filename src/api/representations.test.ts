@@ -76,7 +76,7 @@ describe('representations', () => {
       assert.equal(refused.status, 400, format)
       const { errors } = (await refused.json()) as { readonly errors: readonly unknown[] }
       assert.deepEqual(errors, [
-        { in: 'query', name: 'format', reason: 'must be json here', allowed: ['json'] },
+        { in: 'query', name: 'format', reason: 'can be json only', allowed: ['json'] },
       ])
     }
     assert.equal(plain.counts.size, 0)

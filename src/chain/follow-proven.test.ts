@@ -8,7 +8,7 @@ import { readHead } from '#devnet/chain-client.ts'
 import type { Devnet } from '#devnet/start-devnet.ts'
 import { type Lie, type LyingNode, startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { follow } from './follow.ts'
+import { followChain } from './follow.ts'
 import { openRpcSource } from './rpc-source.ts'
 
 /** A real anvil behind a node that lies about its newest block, which has two burns. */
@@ -47,7 +47,7 @@ describe('following a chain with proofs of every log', () => {
       pairs: [{ address, topic0: TRANSFER_TOPIC }],
     } as const
     const stored = async () => undefined
-    const event = await follow(
+    const event = await followChain(
       { source, filters: [filter], startBlock: 0, finality: 64, proofs, stored },
       parent,
     )

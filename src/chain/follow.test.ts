@@ -5,7 +5,7 @@ import { type BuiltChain, beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import type { ChainEvent, ChainSource, Position } from './chain-source.ts'
-import { DeepReorgError, follow } from './follow.ts'
+import { DeepReorgError, followChain } from './follow.ts'
 import { openRpcSource } from './rpc-source.ts'
 
 const first = beginChain(1, 1_700_000_000).addEmpty(40)
@@ -27,7 +27,7 @@ function followFrom(
   from: ChainSource = source,
 ): Promise<ChainEvent> {
   const oldest = stored.head.number - finalDepth
-  return follow(
+  return followChain(
     {
       source: from,
       filters: [],

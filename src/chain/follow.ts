@@ -33,7 +33,7 @@ const BLOCKS_MAX = 64
  */
 const HISTORY_MARGIN = 64
 
-export async function follow(
+export async function followChain(
   deps: FollowDeps,
   position: Position | undefined,
 ): Promise<ChainEvent> {

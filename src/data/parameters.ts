@@ -134,7 +134,7 @@ export function timeParameter(description: string): Parameter<number | undefined
 function parseTime(raw: string): Parsed<number> {
   const ms = parseMoment(raw)
   if (ms === undefined)
-    return { ok: false, reason: 'must be Unix seconds, a UTC day or a time of RFC 3339' }
+    return { ok: false, reason: 'must be Unix seconds, 2026-01-31 or 2026-01-31T00:00:00Z' }
   const unix = Math.floor(ms / 1_000)
   return parsed(unix, unix)
 }
@@ -161,7 +161,7 @@ export function cursorParameter<After>(
       const after = filters === '' ? undefined : read(parts)
       return after !== undefined && Buffer.from(text).toString('base64url') === raw
         ? parsed({ filters, after }, raw)
-        : { ok: false, code: 'invalid_cursor', reason: 'is not a cursor of this service' }
+        : { ok: false, code: 'invalid_cursor', reason: 'must be a nextCursor of this service' }
     },
   }
 }

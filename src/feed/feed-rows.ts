@@ -112,7 +112,7 @@ function toData(
 }
 
 /** A `reset` of all chains: whatever the reader has may be wrong. */
-export const WHOLE = {
+export const RESET_OF_ALL = {
   reason: 'cursor_not_kept',
   chain: null,
   chainId: null,

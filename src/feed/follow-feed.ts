@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { sleep } from '#base/async.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { type FeedCursor, readEnd, readFeedState, showCursor } from '#index/feed.ts'
-import { eventText, matches, readShown, type ShownPage, WHOLE } from './feed-rows.ts'
+import { eventText, matches, RESET_OF_ALL, readShown, type ShownPage } from './feed-rows.ts'
 import type { Filter } from './stream-parameters.ts'
 
 /** Delay before a client reconnects. */
@@ -15,7 +15,7 @@ const HEARTBEAT_MS = 15_000
  * Writes server-sent events (WHATWG HTML, 9.2) after a cursor, or from now on. Yields at least every half second; an
  * empty text means nothing new.
  */
-export async function* follow(
+export async function* followFeed(
   ctx: Context,
   { after, filter }: { readonly after: FeedCursor | undefined; readonly filter: Filter },
   signal: AbortSignal,
@@ -34,7 +34,7 @@ export async function* follow(
       if (page === 'lost') {
         const end = await register.snapshot(readEnd)
         if (end === undefined) await next
-        else text = eventText('reset', JSON.stringify(WHOLE), end)
+        else text = eventText('reset', JSON.stringify(RESET_OF_ALL), end)
         at = end ?? at
       } else {
         text = page.items.map((each) => (matches(filter, each) ? each.text : '')).join('')

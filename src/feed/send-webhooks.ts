@@ -8,7 +8,7 @@ import { isRefusal, refuse } from '#base/refusal.ts'
 import { type Clock, toIso, unixNow } from '#base/time.ts'
 import { type Context, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { matches, type ShownItem, WHOLE } from '#feed/feed-rows.ts'
+import { matches, RESET_OF_ALL, type ShownItem } from '#feed/feed-rows.ts'
 import { SharedPages } from '#feed/follow-feed.ts'
 import type { Filter } from '#feed/stream-parameters.ts'
 import { type FeedCursor, parseCursor, readEnd, showCursor } from '#index/feed.ts'
@@ -221,7 +221,7 @@ export class WebhookSender {
       return {
         id: `${id}-reset-${toEventId(cursor)}`,
         type: 'feed.reset',
-        data: JSON.stringify(WHOLE),
+        data: JSON.stringify(RESET_OF_ALL),
         isFree: true,
         cursor: showCursor(end),
       }

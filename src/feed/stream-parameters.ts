@@ -82,7 +82,7 @@ export function filterParameters(ecosystem: Ecosystem) {
   }
 }
 
-const NO_CURSOR = 'is not an event id of this service'
+const NO_CURSOR = 'must be the id of an event of this service'
 
 export const eventIdParameter: Parameter<FeedCursor | undefined> = {
   in: 'query',

@@ -8,7 +8,7 @@ import { eventProperties } from '#data/event-lists.ts'
 import { nullable, priceNumber, priceText } from '#data/meta.ts'
 import { readFeedState } from '#index/feed.ts'
 import { defineRoute, type Route } from '#route.ts'
-import { follow } from './follow-feed.ts'
+import { followFeed } from './follow-feed.ts'
 import { eventIdParameter, filterParameters, KINDS, readLastEventId } from './stream-parameters.ts'
 
 const priceRow = named('PriceChange', {
@@ -78,7 +78,7 @@ export function streamRoute(ctx: Context, streamsMax = STREAMS_MAX): Route {
       if (streams.isFull(names)) return FULL
       const { cursor: _, lastEventId: __, ...filter } = parameters
       const open = (signal: AbortSignal) =>
-        streams.counted(names, follow(ctx, { after: cursor, filter }, signal))
+        streams.counted(names, followFeed(ctx, { after: cursor, filter }, signal))
       return { kind: 'stream', contentType: 'text/event-stream; charset=utf-8', open }
     },
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { BlockClock } from '#chain/block-clock.ts'
 import type { ChainEvent, ChainSource, Position } from '#chain/chain-source.ts'
-import { ancestor, type FollowDeps, follow } from '#chain/follow.ts'
+import { ancestor, type FollowDeps, followChain } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
 import {
   type CommitDeps,
@@ -95,7 +95,7 @@ export class ChainIndex {
 
   async #followOnce(): Promise<ChainEvent> {
     const follower = this.#follower()
-    const event = await follow(follower, this.#position)
+    const event = await followChain(follower, this.#position)
     this.#forkedPolls = event.kind === 'behind' && event.forked ? this.#forkedPolls + 1 : 0
     const outcome =
       this.#forkedPolls >= FORKED_POLLS ? await reorgToShorter(follower, event) : event

@@ -78,7 +78,7 @@ export function sitePages(
       '/wallet/{address}',
       (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
-        if (address === undefined) return refuse('invalid_address', 'not an EVM address')
+        if (address === undefined) return refuse('invalid_address', 'write 0x and 40 hex digits')
         const shown = showAddress(address)
         const what = `What ${shown} holds, claimed, burned and dug up.`
         const head = headAt(`/wallet/${shown}`, `${shown} · ${name}`, what)

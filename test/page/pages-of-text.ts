@@ -15,7 +15,7 @@ describe('what browsers get of addresses that programs use', () => {
     for (const [path, words] of [
       ['/nowhere', 'nothing at this path'],
       ['/api/burns/recent?limit=0&chain=%3Cscript%3E', 'is not a chain of this service'],
-      ['/wallet/0x12', 'not an EVM address'],
+      ['/wallet/0x12', 'write 0x and 40 hex digits'],
       ['/status', 'chain base'],
       ['/problems/not_found', 'What to do'],
       ['/docs/contract', 'Metering'],

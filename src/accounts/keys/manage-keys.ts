@@ -201,7 +201,7 @@ export function moveBalanceRoute(ctx: Context): Route {
         const to = await lockKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)
-          return refuse('not_key_owner', 'toPublicId belongs to another wallet')
+          return refuse('not_key_owner', 'toPublicId is a key of another wallet: name one of yours')
         if (to.revokedUnix !== null) return refuse('key_revoked', 'toPublicId is revoked')
         const between = { from: publicId, to: toPublicId, nowUnix }
         return moveWholeBalance(connection, { id: message, ...between })
@@ -374,7 +374,7 @@ export function authorise(
     return refuse('invalid_signature', 'sign the message of this action with the owning wallet')
   }
   if (ownerAddress === undefined || signature === undefined || message === undefined)
-    return refuse('invalid_body', 'ownerAddress, signature and message go together')
+    return refuse('invalid_body', 'send ownerAddress, signature and message together')
   const proof = { ownerAddress, signature, message }
   const signed = checkSigned(ctx, proof, { action: input.action, freshness: 'required' })
   if (isRefusal(signed)) return signed
@@ -419,7 +419,7 @@ export async function useAuthority(
   if (key === undefined) return refuse('key_not_found', 'no key has this publicId')
   const { publicId, signed } = authority
   if (key.wallet !== authority.wallet)
-    return refuse('not_key_owner', 'this key belongs to another wallet')
+    return refuse('not_key_owner', 'another wallet owns this key: sign with that one')
   if (publicId !== undefined && publicId !== key.publicId)
     return refuse('not_key_owner', 'this is another key of your wallet: sign with the wallet')
   const used = signed && (await useMessage(connection, { ...input, signed }))

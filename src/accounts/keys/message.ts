@@ -123,7 +123,7 @@ export function checkMessage(
       'the message must be exactly the text returned by GET /api/keys/message',
     )
   if (message.action !== expected.action)
-    return refuse('message_wrong_action', `the message is for the action "${message.action}"`)
+    return refuse('message_wrong_action', `sign one for this action, not for "${message.action}"`)
   const { freshness } = expected
   const ageMaxMs = freshness === 'day' ? DAY_MS : AGE_MAX_MS
   const isOld = !isFresh(issuedMs(message.values), { nowMs: clock(), ageMaxMs })
@@ -133,7 +133,7 @@ export function checkMessage(
       `Issued must be within the last ${freshness === 'day' ? 'day' : '5 minutes'}`,
     )
   if (parseAddress(message.values.address ?? '') !== expected.address)
-    return refuse('message_address_mismatch', 'the message is for another address')
+    return refuse('message_address_mismatch', 'sign a message that names ownerAddress')
   return message.values
 }
 
@@ -183,7 +183,7 @@ export function checkSigned(
   const values = checkMessage(ctx, input.message, { ...expected, address: wallet })
   if (isRefusal(values)) return values
   if (recoverSigner(input.message, signature) !== wallet)
-    return refuse('invalid_signature', 'the message was not signed by this wallet')
+    return refuse('invalid_signature', 'sign it with the wallet ownerAddress')
   return { wallet, values, digest: hashMessage(input.message, wallet) }
 }
 
@@ -209,7 +209,7 @@ export async function verifyPayerProof(
     key === input.publicId
   )
     return undefined
-  return refuse('message_wrong_action', 'payerMessage names another chain, transaction or key')
+  return refuse('message_wrong_action', 'payerMessage must name this chain, transaction, key')
 }
 
 const txHashInQuery: Parameter<Hash | undefined> = {

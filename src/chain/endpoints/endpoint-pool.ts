@@ -36,7 +36,7 @@ export class EndpointPool {
     const order = this.#order()
     if (order.length > 0) return order
     const states = this.#all.map(({ host, state, reason }) => `${host} is ${state}: ${reason}`)
-    throw new RpcError(`no usable endpoint (${states.join('; ')})`)
+    throw new RpcError(`no usable endpoint (${states.join('; ')}); check rpcUrls`)
   }
 
   /** One in `avoid` only where all others are paused; undefined if none is known to have the block. */

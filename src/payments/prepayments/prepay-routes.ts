@@ -377,7 +377,7 @@ async function checkByContract(
       ...refused,
       message: `${refused.message}, and no contract is deployed at payerAddress`,
     }
-  return refuse('invalid_signature', 'payerMessage was not signed by payerAddress')
+  return refuse('invalid_signature', 'sign payerMessage with the wallet payerAddress')
 }
 
 /** Whether the payer's deposit is read, and not credited yet. */

@@ -45,7 +45,7 @@ function walletIn(file: string): Address | undefined {
 }
 
 function tooMany(waitMs: number) {
-  return refuse('rate_limited', '60 wallets within an hour are the limit; wait', {
+  return refuse('rate_limited', '60 wallets within an hour are the limit; try again later', {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   })
 }
