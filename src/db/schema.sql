@@ -399,7 +399,6 @@ create table balances (
   address text not null,
   chain_id bigint not null,
   balance text not null,
-  since_unix bigint,
   last_unix bigint not null,
   primary key (token, address, chain_id)
 );
@@ -447,13 +446,13 @@ create table supply_buckets (
   primary key (token, chain_id, grain, bucket_unix)
 );
 create index supply_buckets_by_time on supply_buckets (token, grain, bucket_unix);
-create table holder_spans (
+create table holder_days (
   token text not null,
   address text not null,
   chain_id bigint not null,
-  from_unix bigint not null,
-  until_unix bigint not null,
-  primary key (token, address, chain_id, from_unix)
+  day_unix bigint not null,
+  holds smallint not null,
+  primary key (token, address, chain_id, day_unix)
 );
 create table holder_buckets (
   token text not null,

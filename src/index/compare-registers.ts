@@ -37,7 +37,7 @@ const TABLES: Readonly<Record<string, Key>> = {
   balance_deltas: { chain_id: 'bigint', block_number: 'bigint', token: 'text', address: 'text' },
   balance_hours: { token: 'text', address: 'text', chain_id: 'bigint', hour_unix: 'bigint' },
   supply_buckets: bucketKey,
-  holder_spans: { token: 'text', address: 'text', chain_id: 'bigint', from_unix: 'bigint' },
+  holder_days: { token: 'text', address: 'text', chain_id: 'bigint', day_unix: 'bigint' },
   holder_buckets: { token: 'text', grain: 'text', bucket_unix: 'bigint' },
   price_points: { symbol: 'text', chain_id: 'bigint', block_number: 'bigint' },
   price_hours: { symbol: 'text', hour_unix: 'bigint' },

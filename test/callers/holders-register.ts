@@ -81,9 +81,9 @@ export async function openHoldersRegister(): Promise<HoldersRegister> {
     async give(wallet, chain, amount) {
       await engine.write((tx) =>
         tx.run(sql`
-          insert into balances (token, address, chain_id, balance, since_unix, last_unix)
+          insert into balances (token, address, chain_id, balance, last_unix)
           values ('CRYPT', ${wallet.toLowerCase()}, ${chain === 'base' ? 8453 : 1},
-            ${toStored(amount)}, 0, 0)
+            ${toStored(amount)}, 0)
           on conflict (token, address, chain_id) do update set balance = excluded.balance`),
       )
     },

@@ -120,12 +120,8 @@ interface Fold extends Moves {
 }
 
 async function fold(change: Change, movements: readonly Movement[], how: Fold): Promise<void> {
-  const { before, last } = how
-  const held = [...before].flatMap(([key, { sinceUnix }]): (readonly [string, number])[] =>
-    sinceUnix === null ? [] : [[key, sinceUnix]],
-  )
-  const since = new Map([...held, ...(await foldHolders(change, how.ends))])
-  await moveBalances(change, movements, { before, since, last })
+  await foldHolders(change, how.ends)
+  await moveBalances(change, movements, how)
   await foldTotals(change, movements, how.several)
   await foldSupply(change, movements, how.locked)
   await noteOverdrawnTokens(change, how.tokens)
@@ -139,9 +135,9 @@ function holdersAfter(
 ): readonly HolderChange[] {
   return movements.filter(isHolder(locked)).flatMap((movement) => {
     const { token, address } = movement
-    const held = before.get(`${token}|${address}`)
-    const ends = dayEnds(movement, held?.balance ?? 0n)
-    if (held?.sinceUnix != null && ends.every(({ holds }) => holds)) return []
+    const { balance = 0n } = before.get(`${token}|${address}`) ?? {}
+    const ends = dayEnds(movement, balance)
+    if (balance > 0n && ends.every(({ holds }) => holds)) return []
     return [{ token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }]
   })
 }

@@ -72,8 +72,6 @@ export type Balances = ReadonlyMap<string, HeldBalance>
 
 interface HeldBalance {
   readonly balance: bigint
-  /** Null for addresses that are no holders. */
-  readonly sinceUnix: number | null
   /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
   readonly lastUnix: number
 }
@@ -81,13 +79,10 @@ interface HeldBalance {
 /** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
 export type LastMoves = ReadonlyMap<string, number | null>
 
-/** The first UTC day of the current span, by `token|address`. */
-export type HoldersSince = ReadonlyMap<string, number>
-
 const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
   `${token}|${address}`
 
-const NONE: HeldBalance = { balance: 0n, sinceUnix: null, lastUnix: 0 }
+const NONE: HeldBalance = { balance: 0n, lastUnix: 0 }
 
 /** Each token by itself: PostgreSQL looks such addresses up in the index, but pairs of a list by reading the whole table. */
 const ADDRESSES_AT_ONCE = 5_000
@@ -101,12 +96,11 @@ export async function readBalances(
     for (const part of chunks(own, ADDRESSES_AT_ONCE)) {
       const addresses = part.map(({ address }) => address)
       const found = await connection.run(sql`
-        select address, balance, since_unix, last_unix from balances
+        select address, balance, last_unix from balances
         where token = ${token} and address ${inNames(addresses)} and chain_id = ${chainId}`)
       for (const row of found)
         balances.set(`${token}|${row.address}`, {
           balance: column.bigint(row, 'balance'),
-          sinceUnix: column.integerOrNull(row, 'since_unix'),
           lastUnix: column.integer(row, 'last_unix'),
         })
     }
@@ -117,26 +111,24 @@ const BALANCES_KEY = { token: 'text', address: 'text', chain_id: 'bigint' } as c
 
 const BALANCES: BulkInsert = {
   table: 'balances',
-  columns: { ...BALANCES_KEY, balance: 'text', since_unix: 'bigint', last_unix: 'bigint' },
+  columns: { ...BALANCES_KEY, balance: 'text', last_unix: 'bigint' },
   conflict: `on conflict (token, address, chain_id) do update set balance = excluded.balance,
-    since_unix = excluded.since_unix, last_unix = excluded.last_unix`,
+    last_unix = excluded.last_unix`,
 }
 
 /** Zero balances have no row. */
 export async function moveBalances(
   { connection, chainId }: Change,
   movements: readonly Movement[],
-  after: { readonly before: Balances; readonly since: HoldersSince; readonly last: LastMoves },
+  { before, last }: { readonly before: Balances; readonly last: LastMoves },
 ): Promise<void> {
-  const kept: (string | number | null)[][] = []
+  const kept: (string | number)[][] = []
   const emptied: (string | number)[][] = []
   for (const movement of movements.filter(({ address }) => address !== ZERO_ADDRESS)) {
     const key = [movement.token, movement.address, chainId]
-    const id = nameHolder(movement)
-    const balance = balanceAfter(movement, after.before)
-    const sinceUnix = balance > 0n ? (after.since.get(id) ?? null) : null
+    const balance = balanceAfter(movement, before)
     if (balance === 0n) emptied.push(key)
-    else kept.push([...key, toStored(balance), sinceUnix, after.last.get(id) ?? 0])
+    else kept.push([...key, toStored(balance), last.get(nameHolder(movement)) ?? 0])
   }
   await deleteRows(connection, 'balances', BALANCES_KEY, emptied)
   await connection.insert(BALANCES, kept)
@@ -357,7 +349,7 @@ export interface HolderChange {
   readonly token: string
   readonly address: Address
   readonly fromDay: number
-  readonly ends: readonly { readonly dayUnix: number; readonly holds: boolean }[]
+  readonly ends: readonly DayEnd[]
 }
 
 const HOLDER_BUCKETS: SumTable = {
@@ -366,76 +358,56 @@ const HOLDER_BUCKETS: SumTable = {
   sums: { gained: 'bigint', lost: 'bigint' },
 }
 
-const SPANS_KEY = {
-  token: 'text',
-  address: 'text',
-  chain_id: 'bigint',
-  from_unix: 'bigint',
-} as const
+const DAYS_KEY = { ...BALANCES_KEY, day_unix: 'bigint' } as const
 
-const SPANS: BulkInsert = {
-  table: 'holder_spans',
-  columns: { ...SPANS_KEY, until_unix: 'bigint' },
+const DAYS: BulkInsert = {
+  table: 'holder_days',
+  columns: { ...DAYS_KEY, holds: 'bigint' },
 }
 
-/** A wallet on two chains is one holder. Returns since when each holds. */
+/** A wallet on two chains is one holder. */
 export async function foldHolders(
   { connection, chainId }: Change,
   changes: readonly HolderChange[],
-): Promise<HoldersSince> {
+): Promise<void> {
   const turns: Addition[] = []
-  const since = new Map<string, number>()
   for (const part of chunks(changes, ROWS_PER_STATEMENT)) {
-    const found = await readDays(connection, part)
-    const stored = Map.groupBy(found, (row) => `${row.token}|${row.address}`)
+    const stored = await readDays(connection, part)
     const removed: (string | number)[][] = []
     const added: (string | number)[][] = []
-    for (const { token, address, fromDay, ends } of part) {
-      const key = `${token}|${address}`
-      const before = (stored.get(key) ?? []).map(toDay)
-      const after = replaceDays(before, chainId, fromDay, ends)
-      const [held, holds] = [toSpans(before, chainId), toSpans(after, chainId)]
-      const toKey = ({ fromUnix }: HolderSpan) => [token, address, chainId, fromUnix]
-      removed.push(...minus(held.ended, holds.ended).map(toKey))
-      for (const span of minus(holds.ended, held.ended))
-        added.push([...toKey(span), span.untilUnix])
-      if (holds.sinceUnix !== undefined) since.set(key, holds.sinceUnix)
+    for (const change of part) {
+      const { token, address, fromDay } = change
+      const before = stored.get(nameHolder(change)) ?? []
+      const after = replaceDays(before, chainId, change)
+      const isReplaced = (day: HolderDay) => day.chainId === chainId && day.dayUnix >= fromDay
+      const toKey = ({ dayUnix }: HolderDay) => [token, address, chainId, dayUnix]
+      removed.push(...before.filter(isReplaced).map(toKey))
+      added.push(...after.filter(isReplaced).map((day) => [...toKey(day), Number(day.holds)]))
       turns.push(...countTurns(token, turningDays(before), -1n))
       turns.push(...countTurns(token, turningDays(after), 1n))
     }
-    await deleteRows(connection, 'holder_spans', SPANS_KEY, removed)
-    await connection.insert(SPANS, added)
+    await deleteRows(connection, 'holder_days', DAYS_KEY, removed)
+    await connection.insert(DAYS, added)
   }
   await foldSums(connection, HOLDER_BUCKETS, turns)
-  return since
 }
 
-function readDays(
+/** By `token|address`, oldest first. */
+async function readDays(
   connection: Connection,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
-): Promise<readonly Row[]> {
+): Promise<ReadonlyMap<string, readonly HolderDay[]>> {
   const keys = wallets.map(({ token, address }) => [token, address])
-  const areTheirs = inKeys({ token: 'text', address: 'text' }, keys)
-  return connection.run(sql`
-    select token, address, chain_id, since_unix as day_unix, 1 as holds
-    from balances where since_unix is not null and ${areTheirs}
-    union all select token, address, chain_id, from_unix, 1 from holder_spans where ${areTheirs}
-    union all select token, address, chain_id, until_unix, 0 from holder_spans where ${areTheirs}`)
-}
-
-function toDay(row: Row): HolderDay {
-  return {
+  const found = await connection.run(sql`
+    select token, address, chain_id, day_unix, holds from holder_days
+    where ${inKeys({ token: 'text', address: 'text' }, keys)} order by day_unix`)
+  const days = found.map((row) => ({
+    key: `${row.token}|${row.address}`,
     chainId: column.integer(row, 'chain_id'),
     dayUnix: column.integer(row, 'day_unix'),
     holds: column.flag(row, 'holds'),
-  }
-}
-
-function minus(spans: readonly HolderSpan[], others: readonly HolderSpan[]): readonly HolderSpan[] {
-  return spans.filter(
-    ({ fromUnix, untilUnix }) =>
-      !others.some((other) => other.fromUnix === fromUnix && other.untilUnix === untilUnix),
-  )
+  }))
+  return Map.groupBy(days, ({ key }) => key)
 }
 
 function countTurns(
@@ -452,18 +424,18 @@ function countTurns(
   })
 }
 
-/** Whether an address holds at the end of a UTC day on a chain. */
-export interface HolderDay {
-  readonly chainId: number
+/** Whether an address holds at the end of a UTC day. */
+interface DayEnd {
   readonly dayUnix: number
   readonly holds: boolean
 }
 
+interface HolderDay extends DayEnd {
+  readonly chainId: number
+}
+
 /** Returns each day with a movement, and whether anything is held at its end, oldest first. */
-export function dayEnds(
-  movement: Movement,
-  balanceBefore: bigint,
-): readonly { readonly dayUnix: number; readonly holds: boolean }[] {
+export function dayEnds(movement: Movement, balanceBefore: bigint): readonly DayEnd[] {
   const ends = new Map<number, boolean>()
   let balance = balanceBefore
   for (const step of movement.steps) {
@@ -473,51 +445,27 @@ export function dayEnds(
   return [...ends].map(([dayUnix, holds]) => ({ dayUnix, holds }))
 }
 
-/**
- * Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the
- * previous one.
- */
-export function replaceDays(
+/** Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the previous one. */
+function replaceDays(
   days: readonly HolderDay[],
   chainId: number,
-  fromDay: number,
-  ends: readonly { readonly dayUnix: number; readonly holds: boolean }[],
+  { fromDay, ends }: Pick<HolderChange, 'fromDay' | 'ends'>,
 ): readonly HolderDay[] {
   const kept = days.filter((day) => day.chainId !== chainId || day.dayUnix < fromDay)
-  const own = kept.filter((day) => day.chainId === chainId).sort(byDay)
-  let holds = own.at(-1)?.holds ?? false
+  let holds = kept.findLast((day) => day.chainId === chainId)?.holds ?? false
   const turned: HolderDay[] = []
   for (const end of ends) {
     if (end.holds !== holds) turned.push({ chainId, ...end })
     holds = end.holds
   }
-  return [...kept, ...turned]
+  return [...kept, ...turned].sort((a, b) => a.dayUnix - b.dayUnix)
 }
 
-interface HolderSpan {
-  readonly fromUnix: number
-  readonly untilUnix: number
-}
-
-/** Undefined `sinceUnix`: does not hold now. */
-export function toSpans(
-  days: readonly HolderDay[],
-  chainId: number,
-): { readonly ended: readonly HolderSpan[]; readonly sinceUnix: number | undefined } {
-  const ended: HolderSpan[] = []
-  let sinceUnix: number | undefined
-  for (const { dayUnix, holds } of days.filter((day) => day.chainId === chainId).sort(byDay)) {
-    if (!holds && sinceUnix !== undefined) ended.push({ fromUnix: sinceUnix, untilUnix: dayUnix })
-    sinceUnix = holds ? dayUnix : undefined
-  }
-  return { ended, sinceUnix }
-}
-
-/** Across all chains: +1 began, -1 ceased. */
-export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 | -1> {
+/** Across all chains, oldest first: +1 began, -1 ceased. */
+function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 | -1> {
   const turns = new Map<number, 1 | -1>()
   const holding = new Set<number>()
-  for (const day of [...days].sort(byDay)) {
+  for (const day of days) {
     const before = holding.size > 0
     if (day.holds) holding.add(day.chainId)
     else holding.delete(day.chainId)
@@ -526,8 +474,4 @@ export function turningDays(days: readonly HolderDay[]): ReadonlyMap<number, 1 |
     if (before !== after && !turns.delete(day.dayUnix)) turns.set(day.dayUnix, after ? 1 : -1)
   }
   return turns
-}
-
-function byDay(a: HolderDay, b: HolderDay): number {
-  return a.dayUnix - b.dayUnix
 }

@@ -219,9 +219,10 @@ export async function readSeen(
   const keys = addresses.map((address) => [token, address])
   const areTheirs = inKeys(KEY, keys)
   const found = await connection.run(sql`
-    select address, chain_id, since_unix as first_unix, last_unix from balances where ${areTheirs}
+    select address, chain_id, cast(null as bigint) as first_unix, last_unix from balances
+    where ${areTheirs}
     union all
-    select address, chain_id, min(from_unix), cast(null as bigint) from holder_spans
+    select address, chain_id, min(day_unix), cast(null as bigint) from holder_days
     where ${areTheirs} group by address, chain_id`)
   const ofScope = found.filter((row) => chainIds.includes(column.integer(row, 'chain_id')))
   const byAddress = Map.groupBy(ofScope, (row) => column.hex(row, 'address'))

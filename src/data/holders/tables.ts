@@ -2,13 +2,13 @@ import type { Tables } from '#db/engine.ts'
 import { CLUSTERED } from '#db/migrate.ts'
 
 /**
- * `balances`: balances other than zero; `since_unix` is null for addresses that are no holders,
- *   `last_unix` the UTC day of the last transfer of more than zero. Those below zero are not explained by transfers.
+ * `balances`: balances other than zero; `last_unix` is the UTC day of the last transfer of more than zero.
+ *   Those below zero are not explained by transfers.
  * `holder_totals`: what is held on all chains, of tokens on several.
  * `balance_deltas`: movements of blocks that are not final, for reverts; `last_unix` is what the
  *   balance had before, null without one.
  * `balance_hours`: balances before the first movement of an hour, which is in `block_number`, for 35 days.
- * `holder_spans`: ended periods of holding; most holders never left.
+ * `holder_days`: UTC days at whose end a holder began or ceased to hold on a chain.
  * `holder_buckets`: holders gained and lost over all chains.
  */
 export const HOLDERS = 'holders'
@@ -19,7 +19,6 @@ export const holdersTables: Tables = `
       address text not null,
       chain_id bigint not null,
       balance text not null,
-      since_unix bigint,
       last_unix bigint not null,
       primary key (token, address, chain_id)
     ) ${CLUSTERED};
@@ -67,13 +66,13 @@ export const holdersTables: Tables = `
       primary key (token, chain_id, grain, bucket_unix)
     ) ${CLUSTERED};
     create index supply_buckets_by_time on supply_buckets (token, grain, bucket_unix);
-    create table holder_spans (
+    create table holder_days (
       token text not null,
       address text not null,
       chain_id bigint not null,
-      from_unix bigint not null,
-      until_unix bigint not null,
-      primary key (token, address, chain_id, from_unix)
+      day_unix bigint not null,
+      holds smallint not null,
+      primary key (token, address, chain_id, day_unix)
     ) ${CLUSTERED};
     create table holder_buckets (
       token text not null,
