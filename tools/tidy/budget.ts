@@ -13,7 +13,7 @@ export const budget: Readonly<Record<string, number>> = {
   api: 3056,
   base: 736,
   chain: 3184,
-  data: 5218,
+  data: 5158,
   db: 1764,
   ecosystem: 2967,
   entry: 689,
