@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
-import { BlockClock } from '#chain/block-clock.ts'
 import type { ChainEvent, ChainSource, Position } from '#chain/chain-source.ts'
 import { ancestor, type FollowDeps, followChain } from '#chain/follow.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
-import {
-  type CommitDeps,
-  commitBlocks,
-  commitSegment,
-  hoursFrom,
-  markTip,
-  rollBack,
-} from './commit.ts'
+import { type CommitDeps, commitBlocks, commitSegment, markTip, rollBack } from './commit.ts'
 import { buildHeadFilters } from './dataset.ts'
 import { followEmitters, readFactories } from './found-contracts.ts'
 import { type ReadDeps, readSegments, type Segment } from './read-segments.ts'
@@ -46,7 +38,7 @@ export class ChainIndex {
     this.#deps = deps
     this.#chain = chain
     const { source, clock, onRead = () => undefined } = deps
-    this.#reading = { source, clock, onRead, blockClock: new BlockClock(source) }
+    this.#reading = { source, clock, onRead }
   }
 
   get position(): Position | undefined {
@@ -146,7 +138,6 @@ export class ChainIndex {
   }
 
   async #nextSegment({
-    tip,
     from,
     to,
   }: Extract<ChainEvent, { kind: 'history' }>): Promise<Segment | undefined> {
@@ -154,7 +145,7 @@ export class ChainIndex {
     if (this.#segments === undefined) {
       const range = { chainId: this.#chain.id, from, to }
       await readFactories(this.#reading, this.#deps, range)
-      const input = { from, to, datasets, hoursFromUnix: hoursFrom(tip), signal }
+      const input = { from, to, datasets, signal }
       this.#segments = readSegments(this.#reading, input)
     }
     const { done, value } = await this.#segments.next()

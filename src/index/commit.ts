@@ -39,7 +39,7 @@ interface Step {
 /** The longest window is 30 days, plus six for what is mined while history is read. */
 const HOURS_SECONDS = 36 * DAY_SECONDS
 
-export function hoursFrom({ head }: ChainTip): number {
+function hoursFrom({ head }: ChainTip): number {
   return head.timestamp - HOURS_SECONDS
 }
 

@@ -43,8 +43,6 @@ export interface Dataset<Fact> {
   revert(change: Change, ancestor: Position): Promise<void>
   /** Drops what only reverts needed. */
   finalize?(change: Change): Promise<void>
-  /** History may be dated by the day, and by the hour in the last 36 days. */
-  readonly isDatedRoughly?: boolean
 }
 
 /** Hides the fact type, so that all datasets fit into one list. */

@@ -152,7 +152,7 @@ export async function readFactories(
     origins?.factories.some(({ found }) => found.chainId === chainId),
   )
   if (contracts.length === 0) return
-  const input = { ...range, datasets: contracts, hoursFromUnix: Number.POSITIVE_INFINITY }
+  const input = { ...range, datasets: contracts }
   for await (const { staged, end } of readSegments(read, input))
     await engine.write(async (connection) => {
       await leader.hold(connection)

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { BlockHeader } from '#base/chain.ts'
 import { chunks } from '#base/chunks.ts'
 import type { Clock } from '#base/time.ts'
-import { type BlockClock, dateLogs } from '#chain/block-clock.ts'
 import type { ChainSource, HistoryPart, SourceLog } from '#chain/chain-source.ts'
+import { dateLogs } from '#chain/date-logs.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import {
   type AnyDataset,
@@ -22,7 +22,6 @@ export interface Segment extends StagedLogs {
 export interface ReadDeps {
   readonly source: ChainSource
   readonly clock: Clock
-  readonly blockClock: BlockClock
   onRead(progress: { readonly number: number; readonly logs: number }): void
 }
 
@@ -30,8 +29,6 @@ export interface ReadInput {
   readonly from: number
   readonly to: number
   readonly datasets: readonly AnyDataset[]
-  /** From when on roughly dated logs get the time of their hour. */
-  readonly hoursFromUnix: number
   readonly signal?: AbortSignal | undefined
 }
 
@@ -108,19 +105,14 @@ const LOGS_AT_ONCE = 256
 /** A segment that is being read. */
 class OpenSegment {
   readonly #deps: ReadDeps
-  readonly #hoursFromUnix: number
   readonly #read: StagedLogs
-  readonly #isExact: ReturnType<typeof selectLogs>
   #logs = 0
   /** The end that came with the newest logs. */
   #end: Pick<HistoryPart, 'end' | 'host'> | undefined
 
-  constructor(deps: ReadDeps, { datasets, hoursFromUnix }: ReadInput) {
+  constructor(deps: ReadDeps, { datasets }: ReadInput) {
     this.#deps = deps
-    this.#hoursFromUnix = hoursFromUnix
     this.#read = stageAll(datasets)
-    const exact = datasets.filter(({ isDatedRoughly = false }) => !isDatedRoughly)
-    this.#isExact = selectLogs(exact.flatMap(({ selectors }) => selectors))
   }
 
   get logs(): number {
@@ -132,11 +124,10 @@ class OpenSegment {
     to: number,
     isKnown: (log: SourceLog) => boolean = () => false,
   ): Promise<void> {
-    const logs = await dateLogs(this.#deps.blockClock, {
-      logs: read.filter((log) => !isKnown(log)),
-      exact: this.#isExact,
-      hoursFromUnix: this.#hoursFromUnix,
-    })
+    const logs = await dateLogs(
+      this.#deps.source,
+      read.filter((log) => !isKnown(log)),
+    )
     this.#end = { end, host }
     this.#logs += logs.length
     for (const some of chunks(logs, LOGS_AT_ONCE)) {

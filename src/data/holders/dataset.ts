@@ -53,7 +53,6 @@ export function holdersDataset(ecosystem: Ecosystem): Dataset<TransferFact> {
       await forgetDeltas(change)
       await forgetHours(change)
     },
-    isDatedRoughly: true,
   }
 }
 

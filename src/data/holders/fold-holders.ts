@@ -72,7 +72,7 @@ export type Balances = ReadonlyMap<string, HeldBalance>
 
 interface HeldBalance {
   readonly balance: bigint
-  /** The UTC day of the last transfer of more than zero, since history may be dated by the day. */
+  /** The UTC day of the last transfer of more than zero. */
   readonly lastUnix: number
 }
 
