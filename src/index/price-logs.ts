@@ -1,9 +1,8 @@
-import { getSelector } from 'ox/AbiEvent'
+import { type AbiEvent, getSelector } from 'ox/AbiEvent'
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
 import type { ChainSource, LogFilter } from '#chain/chain-source.ts'
 import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
-import { priceKinds } from '#ecosystem/price-kinds.ts'
 import type { AskView, ContractPrice, PricePair } from '#ecosystem/priced-token.ts'
 import { callView } from './call-view.ts'
 import { compileWordDecoder } from './decode-event.ts'
@@ -33,34 +32,26 @@ export function askView(
   return (view, args, at = address) => callView(source, { field, address: at, view, args })
 }
 
-export function nameOfEvents(price: Pick<ContractPrice, 'events'>): string {
-  return listTopics(price).map(nameOfTopic).join(' or ')
+export function nameOfEvents({ events }: Pick<ContractPrice, 'events'>): string {
+  return events.map(nameOf).join(' or ')
+}
+
+function nameOf({ name, inputs }: AbiEvent): string {
+  return `${name}(${inputs.map(({ type }) => type).join(',')})`
 }
 
 /** Undefined for logs of other events; throws DecodeError. */
 export function compilePriceDecoder({ events }: Pick<ContractPrice, 'events'>) {
-  const decoders = new Map<string, ReturnType<typeof compileWordDecoder>>(
-    events.map((event) => [getSelector(event), compileWordDecoder(event)]),
-  )
+  const decoders = events.map((event) => ({
+    event,
+    topic0: getSelector(event),
+    decode: compileWordDecoder(event),
+  }))
   return (log: Pick<Log, 'topics' | 'data'>): EventArguments | undefined => {
-    const [topic0 = ''] = log.topics
-    if (!decoders.has(topic0)) return undefined
-    const args = decoders.get(topic0)?.(log)
-    if (args === undefined)
-      throw new DecodeError(`it is not ${nameOfTopic(topic0)} with the same "indexed"`)
-    return args
+    const decoder = decoders.find(({ topic0 }) => topic0 === log.topics[0])
+    if (decoder === undefined) return undefined
+    const args = decoder.decode?.(log)
+    if (args !== undefined) return args
+    throw new DecodeError(`it is not ${nameOf(decoder.event)} with the same "indexed"`)
   }
-}
-
-const names: ReadonlyMap<string, string> = new Map(
-  priceKinds
-    .flatMap(({ events }) => events)
-    .map((event) => [
-      getSelector(event),
-      `${event.name}(${event.inputs.map(({ type }) => type).join(',')})`,
-    ]),
-)
-
-function nameOfTopic(topic0: string): string {
-  return names.get(topic0) ?? topic0
 }

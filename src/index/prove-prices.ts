@@ -1,20 +1,18 @@
-import { type Hash, showAddress } from '#base/address.ts'
+import { showAddress } from '#base/address.ts'
 import type { ChainSource, LogFilter, SourceLog } from '#chain/chain-source.ts'
 import { EndpointError, RpcError } from '#chain/rpc-error.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
-import { priceKinds } from '#ecosystem/price-kinds.ts'
 import {
   type Chain,
   type ContractPrice,
   findPair,
-  type PricedToken,
   type PricePair,
   type PriceReading,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { ProofError } from './call-view.ts'
-import { askFilter, askView, compilePriceDecoder, listTopics, nameOfEvents } from './price-logs.ts'
+import { askFilter, askView, compilePriceDecoder, nameOfEvents } from './price-logs.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
 
@@ -29,89 +27,47 @@ export function provePrices(
   return tokens.flatMap((token) =>
     token.prices.flatMap((price) => {
       if (price.chain === null) return []
-      const { field } = price
-      return [provePrice(sourceOf(price.chain), { tokens, token, price, field })]
+      const pair = findPair(tokens, token, price)
+      return [provePrice(sourceOf(price.chain), price, pair)]
     }),
   )
 }
 
-interface Proven {
-  readonly tokens: readonly PricedToken[]
-  readonly token: PricedToken
-  readonly price: ContractPrice
-  readonly field: string
-}
-
 async function provePrice(
   source: ChainSource,
-  { tokens, token, price, field }: Proven,
+  price: ContractPrice,
+  pair: PricePair,
 ): Promise<Problem | undefined> {
-  const { address } = price
-  const ask = askView(source, address, field)
+  const { field } = price
+  const ask = askView(source, price.address, field)
   const head = (await source.header('latest'))?.number ?? price.chain.startBlock
-  const pair = findPair(tokens, token, price)
-  const replaced = blockOfNext(token, price)
-  const before = replaced !== undefined && replaced < head ? replaced : head
-  const first = await findReading(source, { price, pair, head: before })
-  const isDone = first.kind === 'read' || before === head
-  const found = isDone ? first : await findReading(source, { price, pair, head })
-  if ('otherKind' in found && found.otherKind !== undefined)
-    throw new ProofError(`${field}.kind`, describeKind(price, found.otherKind))
-  const problem = await price.prove(ask, { ...pair, tokens })
+  const found = await findReading(source, { price, pair, head })
+  const problem = await price.prove(ask, pair)
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
   if (found.kind === 'read') return undefined
-  if (found.kind === 'unknown') return { field, message: describeSearch(price, { ...found, head }) }
-  throw new ProofError(`${field}.address`, describeMisfit(price, found))
-}
-
-/** The block where the next source begins; events of a replaced source end near it. */
-function blockOfNext({ prices }: PricedToken, price: ContractPrice): number | undefined {
-  const next = prices[prices.indexOf(price) + 1]
-  const isBlock = next?.chain?.id === price.chain.id && next.since !== null && 'block' in next.since
-  return isBlock ? next.since.block : undefined
-}
-
-function describeKind(price: ContractPrice, otherKind: string): string {
-  return `${nameContract(price)} emits no ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, but the event of another kind; write "${otherKind}"`
-}
-
-function nameContract({ address, chain }: ContractPrice): string {
-  return `the contract at ${showAddress(address)} on ${chain.name}`
-}
-
-function describeSearch(
-  price: ContractPrice,
-  { from, head, reason }: Extract<FoundReading, { kind: 'unknown' }> & { readonly head: number },
-): string {
-  const searched = from > head ? 'no block' : `blocks ${from} to ${head}`
-  return `${nameOfEvents(price)} was not found at ${showAddress(price.address)} on ${price.chain.name}: only ${searched} could be searched (${reason}); check that the contract emits it, for without events there is no price`
-}
-
-function describeMisfit(price: ContractPrice, found: FoundReading): string {
-  const place = nameContract(price)
+  const events = nameOfEvents(price)
+  const place = `the contract at ${showAddress(price.address)} on ${price.chain.name}`
   if (found.kind === 'unreadable')
-    return `${place} emits ${nameOfEvents(price)}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`
-  return `${place} has not emitted ${nameOfEvents(price)}, which prices of kind "${price.kind}" are read from, since block ${price.chain.startBlock}; correct the kind or the address`
+    throw new ProofError(
+      `${field}.address`,
+      `${place} emits ${events}, but its newest log, in block ${found.block}, cannot be read: ${found.reason}; name another source`,
+    )
+  if (found.reason === undefined)
+    throw new ProofError(
+      `${field}.address`,
+      `${place} has not emitted ${events}, which prices of kind "${price.kind}" are read from, since block ${price.chain.startBlock}; correct the kind or the address`,
+    )
+  const searched = found.from > head ? 'no block' : `blocks ${found.from} to ${head}`
+  const message = `${events} was not found at ${place}: only ${searched} could be searched (${found.reason}); check that the contract emits it, for without events there is no price`
+  return { field, message }
 }
 
 export type FoundReading =
-  | {
-      readonly kind: 'read'
-      readonly block: number
-      readonly topic0: Hash
-      readonly reading: PriceReading
-    }
+  | { readonly kind: 'read'; readonly block: number; readonly reading: PriceReading }
   /** Each log found is of the event, but does not fit it. */
   | { readonly kind: 'unreadable'; readonly block: number; readonly reason: string }
-  /** None back to the chain's startBlock. */
-  | { readonly kind: 'none'; readonly otherKind: string | undefined }
-  /** None in the blocks searched, `from` to the head. */
-  | {
-      readonly kind: 'unknown'
-      readonly from: number
-      readonly reason: string
-      readonly otherKind: string | undefined
-    }
+  /** None in the blocks searched, `from` to the head; `reason`: why not all from the chain's startBlock on. */
+  | { readonly kind: 'none'; readonly from: number; readonly reason: string | undefined }
 
 /**
  * A dozen requests reach the first block of any chain on a node without a limit. The others are for
@@ -127,48 +83,27 @@ export async function findReading(
   chain: Pick<ChainSource, 'logsInRange' | 'call'>,
   { price, pair, head }: { readonly price: ContractPrice; readonly pair: PricePair; head: number },
 ): Promise<FoundReading> {
-  const { addresses, topics } = await askFilter(chain, price, pair)
-  if (addresses?.length === 0) return { kind: 'none', otherKind: undefined }
-  const anyKind = [...new Set([...listTopics(price), ...kindByTopic.keys()])]
-  const filter = { addresses, topics: topics.with(0, anyKind) }
-  const whole = { from: price.chain.startBlock, to: head }
+  const filter = await askFilter(chain, price, pair)
+  const first = price.chain.startBlock
   let from = head + 1
   let requests = 0
-  let otherKind: string | undefined
   try {
-    for await (const { logs, left } of walkLogs(chain, {
-      ...whole,
-      filter,
-      blocks: FIRST_BLOCKS,
-    })) {
+    const walk = { filter, from: first, to: head, blocks: FIRST_BLOCKS }
+    for await (const { logs, left } of filter.addresses?.length === 0
+      ? []
+      : walkLogs(chain, walk)) {
+      const found = readNewest(logs, price, pair)
+      if (found !== undefined) return found
       from = left.to + 1
       requests += 1
-      const found = readNewest(logs, price, pair)
-      otherKind ??= findOtherKind(logs, price)
-      if (found !== undefined) return found
-      if (requests === REQUESTS_MAX && left.from <= left.to)
-        return {
-          kind: 'unknown',
-          from,
-          otherKind,
-          reason: `${requests} requests reached no further`,
-        }
+      if (requests === REQUESTS_MAX && from > first)
+        return { kind: 'none', from, reason: `${requests} requests reached no further` }
     }
-    return { kind: 'none', otherKind }
+    return { kind: 'none', from, reason: undefined }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    return { kind: 'unknown', from, otherKind, reason: error.message }
+    return { kind: 'none', from, reason: error.message }
   }
-}
-
-const kindByTopic: ReadonlyMap<Hash, string> = new Map(
-  priceKinds.flatMap((each) => listTopics(each).map((topic0) => [topic0, each.kind] as const)),
-)
-
-/** The kind whose newest event these are, if it is not that of the source. */
-function findOtherKind(logs: readonly SourceLog[], price: ContractPrice): string | undefined {
-  const topic0 = logs.at(-1)?.topics[0] ?? '0x'
-  return listTopics(price).includes(topic0) ? undefined : kindByTopic.get(topic0)
 }
 
 function readNewest(
@@ -183,8 +118,7 @@ function readNewest(
     try {
       const args = decode(log)
       const reading = args && price.read(args, pair)
-      const [topic0 = '0x'] = log.topics
-      if (reading !== undefined) return { kind: 'read', block, topic0, reading }
+      if (reading !== undefined) return { kind: 'read', block, reading }
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       unreadable ??= { kind: 'unreadable', block, reason: error.message }

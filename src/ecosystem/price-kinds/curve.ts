@@ -1,11 +1,11 @@
 import { type AbiEvent, from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
 import { Type } from 'typebox'
-import { type Address, parseAddress, showAddress } from '#base/address.ts'
+import { parseAddress, showAddress } from '#base/address.ts'
 import type { Price } from '#base/money.ts'
 import { tokenAddress } from '#base/token.ts'
 import { argument } from '../event-arguments.ts'
-import type { AskView, PriceReading } from '../priced-token.ts'
+import type { PriceReading } from '../priced-token.ts'
 import { computePrice, poolFields, TRADE_MIN } from './pool.ts'
 import { definePriceKind, resolveContract } from './price-kind.ts'
 
@@ -17,14 +17,6 @@ function tradedAt(price: Price): PriceReading {
 
 /** The most that a pool can have. */
 const COINS_MAX = 8
-
-/** Lower-cased, by place; shorter if the pool has fewer. */
-async function readCoins(ask: AskView): Promise<readonly Address[]> {
-  const places = Array.from({ length: COINS_MAX }, (_, at) => ask(coins, [BigInt(at)]))
-  const found = await Promise.all(places)
-  const listed = found.map((each) => parseAddress(String(each).toLowerCase()))
-  return listed.flatMap((each) => (each === undefined ? [] : [tokenAddress(each)]))
-}
 
 const place = Type.Integer({
   minimum: 0,
@@ -92,19 +84,15 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
           return undefined
         },
         async prove(ask, { token, quote: other }) {
-          const listed = await readCoins(ask)
-          const pool = `the contract at ${showAddress(address)} on ${chain.name}`
           const places = [
             { field: 'index', at: index, token },
             { field: 'quoteIndex', at: quoteIndex, token: other },
           ]
           for (const { field, at, token: wanted } of places) {
-            const own = wanted?.addresses.get(chain.name)
-            if (own !== undefined && listed[at] === own) continue
-            const found = `${pool} has ${listed[at] ?? 'nothing'} as coins(${at}), not ${wanted?.symbol}`
-            const right = own === undefined ? -1 : listed.indexOf(own)
-            const remedy = right < 0 ? 'correct the kind or the address' : `write ${right}`
-            return { field, message: `${found}; ${remedy}` }
+            const coin = parseAddress(String(await ask(coins, [BigInt(at)])).toLowerCase())
+            if (coin && tokenAddress(coin) === wanted?.addresses.get(chain.name)) continue
+            const message = `the contract at ${showAddress(address)} on ${chain.name} has ${coin ?? 'nothing'} as coins(${at}), not ${wanted?.symbol}; correct the place, the kind or the address`
+            return { field, message }
           }
           return undefined
         },

@@ -218,7 +218,7 @@ test('shares of a vault have the price that a deposit or a withdrawal pays', asy
   assert.ok(Math.abs((await read()).price - 2) < 1e-6)
   await assert.rejects(
     proveEcosystem(ecosystem('WETH'), openSource),
-    /price.quote: the vault at .* as asset\(\), which is not WETH; write "USDC"$/,
+    /price.quote: the vault at .* as asset\(\), which is not WETH; write the symbol of its asset/,
   )
 })
 
@@ -246,7 +246,7 @@ test('the native coin has the price of what wraps it in a pool, which the file m
   assert.ok(Math.abs((await readingIn(named, 'COIN')).price - 3) < 1e-9)
   await assert.rejects(
     proveEcosystem(ecosystem({}), openSource),
-    /price.address: .*name the token that stands for the coin there in "wrapped"/,
+    /price.address: .*name what stands for the coin there in "wrapped"/,
   )
   await assert.rejects(proveEcosystem(ecosystem({ wrapped: weth }), openSource), /price.address: /)
 })

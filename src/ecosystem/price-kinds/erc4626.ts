@@ -39,18 +39,13 @@ export const erc4626 = definePriceKind({
         if (shares < TRADE_MIN || assets < TRADE_MIN) return undefined
         return { price: computePrice(pair, shares, assets), liquidity: null }
       },
-      async prove(ask, { quote: wanted, tokens }) {
+      async prove(ask, pair) {
         const found = String((await ask(asset)) ?? 'nothing').toLowerCase()
         const { chain, address } = contract
-        const addressOf = (token = wanted) => token?.addresses.get(chain.name)
-        if (found === addressOf()) return undefined
-        const right = tokens.find((token) => addressOf(token) === found)
-        const remedy = right
-          ? `write "${right.symbol}"`
-          : 'list its asset and write that symbol, or correct the address'
+        if (found === pair.quote?.addresses.get(chain.name)) return undefined
         return {
           field: 'quote',
-          message: `the vault at ${showAddress(address)} on ${chain.name} has ${found} as asset(), which is not ${quote}; ${remedy}`,
+          message: `the vault at ${showAddress(address)} on ${chain.name} has ${found} as asset(), which is not ${quote}; write the symbol of its asset, or correct the address`,
         }
       },
     }

@@ -12,7 +12,6 @@ import type {
   PricedToken,
   PricePair,
   PriceReading,
-  ProvenPair,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import type { PriceContext } from '../resolver.ts'
@@ -182,35 +181,23 @@ const token1 = from('function token1() view returns (address)')
 export async function proveSides(
   { chain, address }: Pick<ContractPrice, 'chain' | 'address'>,
   ask: AskView,
-  pair: ProvenPair,
+  pair: PricePair,
 ): Promise<Problem | undefined> {
   const sides = await Promise.all([ask(token0), ask(token1)])
   const place = `${showAddress(address)} on ${chain.name}`
-  return sides.includes(undefined)
-    ? {
-        field: 'kind',
-        message: `${place} has no token0() and token1(), so it is not a pool of this kind; correct the kind or the address`,
-      }
-    : judgeSides(`the pool at ${place} is of ${sides.join(' and ')}`, { chain, pair, sides })
-}
-
-function judgeSides(
-  found: string,
-  { chain, pair, sides }: { readonly chain: Chain; readonly pair: ProvenPair; sides: unknown[] },
-): Problem | undefined {
-  const both = sides.map((each) => String(each).toLowerCase())
+  if (sides.includes(undefined))
+    return {
+      field: 'kind',
+      message: `${place} has no token0() and token1(), so it is not a pool of this kind; correct the kind or the address`,
+    }
   const quote = requireQuote(pair)
-  const rest = both.filter((each) => each !== addressOn(chain, pair.token))
-  const wrong = `${found}, not of ${pair.token.symbol} and ${quote.symbol}`
-  if (rest.length !== 1) {
-    const hasCoin = [pair.token, quote].some((each) => addressOn(chain, each) === COIN_ADDRESS)
-    const remedy = hasCoin ? 'name the token that stands for the coin there in "wrapped", or ' : ''
-    return { field: 'address', message: `${wrong}; ${remedy}correct the address` }
+  const wanted = [pair.token, quote].map((token) => addressOn(chain, token))
+  const found = sides.map((side) => String(side).toLowerCase())
+  if (wanted.every((side) => found.includes(side))) return undefined
+  const isOfCoin = wanted.includes(COIN_ADDRESS)
+  const wrapped = isOfCoin ? ', or name what stands for the coin there in "wrapped"' : ''
+  return {
+    field: 'address',
+    message: `the pool at ${place} is of ${found.join(' and ')}, not of ${pair.token.symbol} and ${quote.symbol}; correct the address or the quote${wrapped}`,
   }
-  if (rest[0] === addressOn(chain, quote)) return undefined
-  const right = pair.tokens.find((each) => addressOn(chain, each) === rest[0])
-  const remedy = right
-    ? `write "${right.symbol}"`
-    : 'list its other token and write that symbol, or correct the address'
-  return { field: 'quote', message: `${wrong}; ${remedy}` }
 }
