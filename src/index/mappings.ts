@@ -20,60 +20,19 @@ export function listMappings(sources: EventSources): readonly Mapping[] {
 }
 
 /** Logs of a mapping that add no figure. */
-export interface MappingAnomalies
-  extends Pick<Anomalies, 'logs' | 'lastBlock' | 'reason' | 'kind'> {
-  /** Such as `burns[0]`; the dataset's name if the file does not map its logs. */
+export interface MappingAnomalies {
+  /** Names the mappings of the contract or, where known, of the reason, such as `burns[0]`; the dataset if the file does not map its logs. */
   readonly mapping: string
   readonly chain: string
-}
-
-/** Reads anomalies on the file's chains. */
-export async function readMappingAnomalies(
-  connection: Connection,
-  ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
-): Promise<readonly MappingAnomalies[]> {
-  const mappings = listMappings(ecosystem)
-  return (await readAnomalies(connection)).flatMap((anomalies) => {
-    const { chainId, logs, lastBlock, reason, kind } = anomalies
-    const chain = ecosystem.chains.find(({ id }) => id === chainId)
-    if (chain === undefined) return []
-    const mapping = nameMapping(mappings, anomalies)
-    return [{ mapping, chain: chain.name, logs, lastBlock, reason, kind }]
-  })
-}
-
-/** Names the mappings of the contract; where several read it, those in the reason. */
-function nameMapping(
-  mappings: readonly Mapping[],
-  { chainId, dataset, contract, reason }: Anomalies,
-): string {
-  const possible = mappings.filter(
-    ({ source, ...each }) =>
-      each.dataset === dataset &&
-      source.chain.id === chainId &&
-      (source.address === contract || source.made !== undefined),
-  )
-  const misfits = possible.filter(
-    ({ source }) =>
-      reason === describeMisfit(source) || reason.startsWith(`${source.code?.file}: `),
-  )
-  const named = misfits.length > 0 ? misfits : possible
-  return named.length === 0 ? dataset : named.map(({ name }) => name).join(', ')
+  readonly kind: LogProblem['kind']
+  readonly reason: string
+  readonly logs: number
+  readonly lastBlock: number
 }
 
 export function describeAnomalies({ logs, lastBlock, reason, kind }: MappingAnomalies): string {
   const what = kind === 'unlisted' ? 'are of unlisted tokens' : 'could not be decoded'
   return `${logs} logs ${what}, the last in block ${lastBlock}: ${reason}`
-}
-
-interface Anomalies {
-  readonly chainId: number
-  readonly dataset: string
-  readonly contract: string
-  readonly kind: LogProblem['kind']
-  readonly reason: string
-  readonly logs: number
-  readonly lastBlock: number
 }
 
 /** A contract can cause any number. */
@@ -89,8 +48,12 @@ function newest(kind: LogProblem['kind']): Sql {
     where kind = ${kind} order by chain_id desc, block_number desc limit ${LOGS_MAX}`
 }
 
-async function readAnomalies(connection: Connection): Promise<readonly Anomalies[]> {
-  const found = await connection.run(sql`
+/** Reads anomalies on the file's chains. */
+export async function readMappingAnomalies(
+  connection: Connection,
+  ecosystem: Pick<Ecosystem, EventPart | 'chains'>,
+): Promise<readonly MappingAnomalies[]> {
+  const rows = await connection.run(sql`
     select chain_id, dataset, contract, kind, reason, count(*) as logs,
       max(block_number) as last_block
     from (
@@ -98,13 +61,29 @@ async function readAnomalies(connection: Connection): Promise<readonly Anomalies
       union all select * from (${newest('unlisted')}) as unlisted
     ) as newest group by chain_id, dataset, contract, kind, reason
     order by logs desc, chain_id, dataset, contract, reason limit ${REASONS_MAX}`)
-  return found.map((row) => ({
-    chainId: column.integer(row, 'chain_id'),
-    dataset: column.text(row, 'dataset'),
-    contract: column.text(row, 'contract'),
-    kind: row.kind === 'unlisted' ? 'unlisted' : 'unreadable',
-    reason: column.text(row, 'reason'),
-    logs: column.integer(row, 'logs'),
-    lastBlock: column.integer(row, 'last_block'),
-  }))
+  const mappings = listMappings(ecosystem)
+  return rows.flatMap((row) => {
+    const chain = ecosystem.chains.find(({ id }) => id === column.integer(row, 'chain_id'))
+    if (chain === undefined) return []
+    const reason = column.text(row, 'reason')
+    const ofContract = mappings.filter(
+      ({ dataset, source }) =>
+        dataset === row.dataset &&
+        source.chain.id === chain.id &&
+        (source.address === row.contract || source.made !== undefined),
+    )
+    const ofReason = ofContract.filter(
+      ({ source }) =>
+        reason === describeMisfit(source) || reason.startsWith(`${source.code?.file}: `),
+    )
+    const names = (ofReason.length > 0 ? ofReason : ofContract).map(({ name }) => name)
+    return {
+      mapping: names.join(', ') || column.text(row, 'dataset'),
+      chain: chain.name,
+      kind: row.kind === 'unlisted' ? 'unlisted' : 'unreadable',
+      reason,
+      logs: column.integer(row, 'logs'),
+      lastBlock: column.integer(row, 'last_block'),
+    }
+  })
 }
