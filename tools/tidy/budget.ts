@@ -15,15 +15,15 @@ export const budget: Readonly<Record<string, number>> = {
   chain: 3117,
   data: 5157,
   db: 1764,
-  ecosystem: 2967,
+  ecosystem: 2931,
   entry: 689,
   feed: 1590,
-  index: 4741,
+  index: 4645,
   main: 1305,
   ops: 3294,
   payments: 4596,
   site: 1973,
-  tests: 37697,
+  tests: 37597,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
