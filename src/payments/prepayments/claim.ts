@@ -116,38 +116,60 @@ export async function readProvenPayers(reads: Reads, claimId: string): Promise<S
   return new Set(found.map((row) => column.hex(row, 'payer_address')))
 }
 
+/** Where a pass stands among all claims. */
+export interface ClaimPlace {
+  readonly openedUnix: number
+  readonly id: string
+}
+
+export const FIRST_PLACE: ClaimPlace = { openedUnix: 0, id: '' }
+
+/** Claims looked at per pass, in turns, because anyone may post them and old deposits may be found late. */
+const CLAIMS_IN_TURN = 5_000
+
 /**
- * Lists claims that a proven and deep deposit without a credit pays for, in the order in which they get it: credited
- * before a reorg, posted with an owner's key, signed by the sender, the oldest.
+ * Lists claims that a proven and deep deposit without a credit pays for, among those of recent deposits and the next
+ * in turn, in the order in which they get it: credited before a reorg, posted with an owner's key, signed by the
+ * sender, the oldest.
  */
 export async function creditableClaims(
   reads: Reads,
   input: {
     readonly chainId: number
     readonly deepNumber: number
-    /** Claims that hold money may have got another payer since. */
-    readonly sinceUnix: number
+    readonly recentNumber: number
+    readonly after: ClaimPlace
     readonly limit: number
   },
-): Promise<Claim[]> {
-  const ofClaim = sql`deposits.chain_id = ${input.chainId} and deposits.tx_hash = claims.tx_hash`
+): Promise<{ readonly claims: readonly Claim[]; readonly place: ClaimPlace }> {
+  const { chainId, deepNumber, after } = input
+  const inTurn = sql`(opened_unix, id) > (${after.openedUnix}, ${after.id})`
+  const [last] = await reads.run(sql`
+    select opened_unix, id from claims where ${inTurn}
+    order by opened_unix, id limit 1 offset ${CLAIMS_IN_TURN - 1}`)
+  const place = last && {
+    openedUnix: column.integer(last, 'opened_unix'),
+    id: column.text(last, 'id'),
+  }
+  const upTo = place && sql`and (opened_unix, id) <= (${place.openedUnix}, ${place.id})`
+  const ofClaim = sql`deposits.chain_id = ${chainId} and deposits.tx_hash = claims.tx_hash`
   const found = await reads.run(sql`
     select ${claims.columns} from claims
     where id in (
-        select id from claims where was_credited = 0
-        union all select id from claims where opened_unix > ${input.sinceUnix}
-        union all select claim_id from credits where reversed_unix is not null and restored = 0)
+        select id from claims where ${inTurn} ${upTo ?? sql``}
+        union all select claims.id from deposits join claims on ${ofClaim}
+          where deposits.chain_id = ${chainId} and block_number > ${input.recentNumber})
       -- Adding 0 keeps SQLite from reading every deposit up to that block.
       and exists (
         select 1 from deposits
-        where ${ofClaim} and proven = 1 and block_number + 0 <= ${input.deepNumber}
+        where ${ofClaim} and proven = 1 and block_number + 0 <= ${deepNumber}
           and (${IS_SIGNED} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
     order by was_credited desc,
       case when trust = ${TRUSTS.indexOf('owner')} then 0
         when exists (select 1 from deposits where ${ofClaim} and ${IS_SIGNED}) then 1 else 2 end,
       created_unix, id
     limit ${input.limit}`)
-  return found.map(claims.read)
+  return { claims: found.map(claims.read), place: place ?? FIRST_PLACE }
 }
 
 /** The text and signature by which a payer agreed to pay for the key. */

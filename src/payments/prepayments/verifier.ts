@@ -10,9 +10,9 @@ import { LeadLostError } from '#index/leader.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { reopenPayment } from '#payments/x402/payment.ts'
 import {
-  CLAIM_TTL_SECONDS,
   type Claim,
   creditableClaims,
+  FIRST_PLACE,
   judgeClaim,
   lockClaimById,
   markCredited,
@@ -47,8 +47,11 @@ const CLAIMS_PER_PASS_MAX = 500
 /** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
-/** When each credit without a log was last checked, by its id. */
-const getLookedAtMs = oncePerContext(() => new Map<string, number>())
+const getMemory = oncePerContext(() => ({
+  place: FIRST_PLACE,
+  /** When each credit without a log was last checked, by its id. */
+  lookedAtMs: new Map<string, number>(),
+}))
 
 /** Reverses credits whose block left the chain, and credits deposits that have none. */
 export async function verifyPayments(ctx: Context): Promise<Settled> {
@@ -59,15 +62,18 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, txHashes))
   if (known === undefined) return { credited: 0, reversed: 0 }
   const reversed = await reverseLost(pass, credits, known)
-  const claims = await creditableClaims(
+  const memory = getMemory(ctx)
+  const { claims, place } = await creditableClaims(
     { run: ctx.accounts.read },
     {
       chainId: payment.chain.id,
       deepNumber: known.head.number - payment.confirmations,
-      sinceUnix: unixNow(ctx.clock) - CLAIM_TTL_SECONDS,
+      recentNumber: known.head.number - payment.confirmations - WATCH_BLOCKS,
+      after: memory.place,
       limit: CLAIMS_PER_PASS_MAX,
     },
   )
+  memory.place = place
   let credited = 0
   for (const claim of claims)
     if ((await attempt(pass, () => creditClaim(ctx, claim))) === true) credited += 1
@@ -124,7 +130,7 @@ async function judgeMissing(
   ctx: Context,
   missing: readonly Credit[],
 ): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
-  const lookedAtMs = getLookedAtMs(ctx)
+  const { lookedAtMs } = getMemory(ctx)
   const nowMs = ctx.clock()
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0
   const due = missing
