@@ -288,7 +288,7 @@ function quotas({ tiers, mintsKeys, payment }: ServiceFacts): string {
     ({ tier, dailyQuota, requires }) => `| ${tier} | ${dailyQuota} | ${requires} |`,
   )
   const notes = [
-    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days, usage per key, and how long a balance lasts.',
+    'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days and usage per key.',
     ...(mintsKeys
       ? [
           'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',

@@ -6,22 +6,20 @@ import {
   type LedgerDifference,
   queryCheck,
 } from '#accounts/ledger/check.ts'
-import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { formatDecimal } from '#base/money.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, type Row, type Sql, sql } from '#db/sql.ts'
+import { column, type Row, sql } from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { askContract } from '#index/call-view.ts'
-import { type Credit, listLiveCredits, logName, readCredits } from './prepayments/credit.ts'
 import {
   blockHashAt,
+  type DepositScan,
   getPaymentSource,
   isComplete,
-  readDeposits,
   readScan,
   toTopic,
   UNCREDITED,
@@ -151,78 +149,68 @@ export const x402Checks: readonly Check[] = [
   ),
 ]
 
-interface Page {
-  readonly connection: Connection
-  readonly chosen: Sql
-}
-
-function pagedCheck(
-  name: string,
-  check: (page: Page) => Promise<readonly LedgerDifference[]>,
-): Check {
+/** Finds deposits by log, because editing `payTo` shifts positions, which count transfers to it only. */
+function canonicalCheck(ctx: Context, note: Note): Check {
   return {
-    name,
+    name: 'each live credit is one canonical deposit of the same sum and sender',
     async run(connection) {
+      const { payment } = ctx.ecosystem
+      const scan = payment === null ? undefined : await readScan(connection, payment)
+      const live = await connection.run(sql`
+        select credits.id, credits.chain_id, credits.block_number, credits.block_hash,
+          credits.payer_address, credits.micro_usd, deposits.sender, deposits.amount,
+          placed.sender as placed_sender, placed.amount as placed_amount
+        from credits left join deposits on deposits.chain_id = credits.chain_id
+            and deposits.tx_hash = credits.tx_hash and deposits.block_hash = credits.block_hash
+            and deposits.log_index = credits.log_index
+          left join deposits as placed on placed.chain_id = credits.chain_id
+            and placed.tx_hash = credits.tx_hash
+            and placed.position_in_tx = credits.position_in_tx
+        where credits.reversed_unix is null order by credits.id`)
+      const pending: string[] = []
+      const uncovered: string[] = []
       const differences: LedgerDifference[] = []
-      let after = ''
-      for (;;) {
-        const [row] = await connection.run(sql`
-          select max(id) as last from (
-            select id from credits where id > ${after} order by id limit ${PAGE_CREDITS}) as page`)
-        const last = row === undefined ? null : column.textOrNull(row, 'last')
-        if (last === null || differences.length >= DIFFERENCES_MAX)
-          return differences.slice(0, DIFFERENCES_MAX)
-        const chosen = sql`credits.id > ${after} and credits.id <= ${last}`
-        differences.push(...(await check({ connection, chosen })))
-        after = last
+      for (const row of live) {
+        const subject = column.text(row, 'id')
+        if (column.integer(row, 'chain_id') !== payment?.chain.id) uncovered.push(subject)
+        else if (scan === undefined || !isRead(row, payment, scan)) pending.push(subject)
+        else if (await isUncovered(ctx, row)) uncovered.push(subject)
+        else if (!isSame(row)) differences.push({ subject, detail: describeCredit(row) })
       }
+      if (pending.length > 0)
+        note(
+          `${pending.length} credits cannot be checked before history is read: ${listIds(pending)}`,
+        )
+      if (uncovered.length > 0)
+        note(
+          `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${listIds(uncovered)}`,
+        )
+      return differences.slice(0, DIFFERENCES_MAX)
     },
   }
 }
 
-const PAGE_CREDITS = 500
-
-function canonicalCheck(ctx: Context, note: Note): Check {
-  const name = 'each live credit is one canonical deposit of the same sum and sender'
-  return pagedCheck(name, (page) => checkCanonical(page, ctx, note))
+/** Blocks outside the range that was read cannot be judged. */
+function isRead(row: Row, { chain }: Payment, scan: DepositScan): boolean {
+  const blockNumber = column.integer(row, 'block_number')
+  return blockNumber >= chain.startBlock && blockNumber <= scan.number && isComplete(scan)
 }
 
-async function checkCanonical(
-  { connection, chosen }: Page,
-  ctx: Context,
-  note: Note,
-): Promise<LedgerDifference[]> {
-  const pending: string[] = []
-  const uncovered: string[] = []
-  const live = await readCredits(connection, sql`${chosen} and reversed_unix is null`)
-  const txHashes = [...new Set(live.map((credit) => credit.txHash))]
-  const known = await readDeposits(connection, ctx.ecosystem.payment, txHashes)
-  const stands = async (credit: Credit) =>
-    (await blockHashAt(ctx, credit.blockNumber)) === credit.blockHash
-  const credited = new Set((await listLiveCredits(connection, txHashes)).map(logName))
-  const free = known?.deposits.filter((deposit) => !credited.has(logName(deposit))) ?? []
-  // Matches deposits by log, because editing `payTo` shifts positions, which count transfers to it only.
-  const byLog = new Map(known?.deposits.map((deposit) => [logName(deposit), deposit]))
-  const found: LedgerDifference[] = []
-  for (const credit of live) {
-    const deposit = byLog.get(logName(credit))
-    const isElsewhere = credit.chainId !== ctx.ecosystem.payment?.chain.id
-    if (isElsewhere) uncovered.push(credit.id)
-    else if (known === undefined || !isInReach(credit, known)) pending.push(credit.id)
-    else if (deposit === undefined && !isShown(credit, free) && (await stands(credit)))
-      uncovered.push(credit.id)
-    else {
-      const detail = compare(credit, deposit)
-      if (detail !== undefined) found.push({ subject: credit.id, detail })
-    }
-  }
-  if (pending.length > 0)
-    note(`${pending.length} credits cannot be checked before history is read: ${listIds(pending)}`)
-  if (uncovered.length > 0)
-    note(
-      `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${listIds(uncovered)}`,
-    )
-  return found
+/** Whether its block stands although no deposit is read there any more. */
+async function isUncovered(ctx: Context, row: Row): Promise<boolean> {
+  if (row.sender !== null || isSame(row, 'placed_')) return false
+  return (await blockHashAt(ctx, column.integer(row, 'block_number'))) === row.block_hash
+}
+
+function isSame(row: Row, of = ''): boolean {
+  if (row[`${of}sender`] !== row.payer_address) return false
+  return column.bigint(row, `${of}amount`) === column.amount(row, 'micro_usd')
+}
+
+function describeCredit(row: Row): string {
+  const credited = `credited ${column.amount(row, 'micro_usd')} by ${row.payer_address}`
+  if (row.sender === null) return `${credited}, but there is no canonical log`
+  return `${credited}, but the log has ${column.bigint(row, 'amount')} by ${row.sender}`
 }
 
 const NAMED_MAX = 50
@@ -231,63 +219,33 @@ function listIds(ids: readonly string[]): string {
   return ids.slice(0, NAMED_MAX).join(', ')
 }
 
-/** Whether an uncredited deposit is the same transfer under another log. */
-function isShown(credit: Credit, free: readonly Deposit[]): boolean {
-  return free.some(
-    ({ txHash, from, amount }) =>
-      txHash === credit.txHash && from === credit.payerAddress && amount === credit.microUsd,
-  )
-}
-
-/** Blocks outside the range that was read cannot be judged. */
-function isInReach(credit: Credit, known: CanonicalDeposits): boolean {
-  const { blockNumber } = credit
-  const isRead = blockNumber >= known.completeFromBlock && blockNumber <= known.head.number
-  return isRead && known.isComplete
-}
-
-/** Returns what differs. */
-function compare(credit: Credit, deposit: Deposit | undefined): string | undefined {
-  if (deposit === undefined)
-    return `no canonical log ${logName(credit)}, and its block is not confirmed as canonical`
-  if (deposit.amount !== credit.microUsd)
-    return `credited ${credit.microUsd}, but the log has ${deposit.amount}`
-  if (deposit.from !== credit.payerAddress)
-    return `credited as paid by ${credit.payerAddress}, but the log has ${deposit.from}`
-  return undefined
-}
-
 function payersCheck(ctx: Context, note: Note): Check {
-  const name = 'each credit of a claim was paid by the owner of its key or a payer who signed'
-  return pagedCheck(name, (page) => checkPayers(page, ctx, note))
-}
-
-async function checkPayers(
-  { connection, chosen }: Page,
-  ctx: Context,
-  note: Note,
-): Promise<LedgerDifference[]> {
-  const paidByOthers = await connection.run(sql`
-    select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address, claims.public_id,
-      claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
-    from credits join claims on claims.id = credits.claim_id
-      left join keys on keys.public_id = claims.public_id
-      left join claim_proofs on claim_proofs.claim_id = claims.id
-        and claim_proofs.payer_address = credits.payer_address
-    where ${chosen} and coalesce(keys.wallet, '') <> credits.payer_address order by credits.id`)
-  const differences: LedgerDifference[] = []
-  const byContract: string[] = []
-  for (const row of paidByOthers) {
-    const [subject, payer] = [column.text(row, 'id'), column.hex(row, 'payer_address')]
-    if (column.integerOrNull(row, 'by_contract') === 1) byContract.push(subject)
-    if (!(await isProven(ctx, row)))
-      differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
+  return {
+    name: 'each credit of a claim was paid by the owner of its key or a payer who signed',
+    async run(connection) {
+      const paidByOthers = await connection.run(sql`
+        select credits.id, credits.chain_id, credits.tx_hash, credits.payer_address,
+          claims.public_id, claim_proofs.message, claim_proofs.signature, claim_proofs.by_contract
+        from credits join claims on claims.id = credits.claim_id
+          left join keys on keys.public_id = claims.public_id
+          left join claim_proofs on claim_proofs.claim_id = claims.id
+            and claim_proofs.payer_address = credits.payer_address
+        where coalesce(keys.wallet, '') <> credits.payer_address order by credits.id`)
+      const differences: LedgerDifference[] = []
+      const byContract: string[] = []
+      for (const row of paidByOthers) {
+        const [subject, payer] = [column.text(row, 'id'), column.hex(row, 'payer_address')]
+        if (column.integerOrNull(row, 'by_contract') === 1) byContract.push(subject)
+        if (!(await isProven(ctx, row)))
+          differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
+      }
+      if (byContract.length > 0)
+        note(
+          `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${listIds(byContract)}`,
+        )
+      return differences.slice(0, DIFFERENCES_MAX)
+    },
   }
-  if (byContract.length > 0)
-    note(
-      `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${listIds(byContract)}`,
-    )
-  return differences
 }
 
 async function isProven(ctx: Context, row: Row): Promise<boolean> {

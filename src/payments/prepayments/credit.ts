@@ -14,7 +14,7 @@ import type { Address, Hash } from '#base/address.ts'
 import type { Deposit } from '#base/deposit.ts'
 import { lesser, type MicroUsd } from '#base/money.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
+import { column, defineCodec, join, type RowOf, sql } from '#db/sql.ts'
 import type { Reads } from './deposits.ts'
 
 const credits = defineCodec({
@@ -199,13 +199,6 @@ export async function unsettledCredits(reads: Reads, chainId: number): Promise<C
 /** Marks credits whose blocks are old enough to be permanent. */
 export async function settleCredits(connection: Connection, ids: readonly string[]): Promise<void> {
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
-}
-
-export async function readCredits(reads: Reads, condition: Sql): Promise<Credit[]> {
-  const found = await reads.run(
-    sql`select ${credits.columns} from credits where ${condition} order by id`,
-  )
-  return found.map(credits.read)
 }
 
 export async function readReceivables(

@@ -51,7 +51,7 @@ export const depositsTables: Tables = `
     )`
 
 /** How far transfers to `payTo` have been read. */
-interface DepositScan extends BlockRef {
+export interface DepositScan extends BlockRef {
   readonly timestamp: number
   readonly finalizedNumber: number
   readonly rereadNumber: number
