@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4645,
   main: 1305,
   ops: 3294,
-  payments: 4596,
+  payments: 4575,
   site: 1973,
   tests: 37597,
 }
