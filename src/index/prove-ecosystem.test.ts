@@ -8,7 +8,7 @@ import { localEcosystemAt, oneTokenEcosystemAt, openSource } from '#test/indexed
 import { startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { ProofError } from './call-view.ts'
-import { proveEcosystem } from './prove-ecosystem.ts'
+import { proveEcosystem, watchDecimals } from './prove-ecosystem.ts'
 
 const devnet = await startOwnDevnet()
 after(() => devnet.stop())
@@ -99,6 +99,16 @@ async function withoutViews(...missing: readonly string[]) {
   const ecosystem = oneTokenEcosystemAt(node.url)
   return proveEcosystem(ecosystem, openSource).finally(() => node.stop())
 }
+
+test('a token that comes to count in other units ends the index', async () => {
+  const node = await startLyingNode(base)
+  node.lie = ({ params }, result) =>
+    JSON.stringify(params).includes('0x313ce567') ? `0x${'14'.padStart(64, '0')}` : result
+  const changed = new AbortController()
+  const watching = watchDecimals(oneTokenEcosystemAt(node.url), openSource, changed)
+  await watching.run(changed.signal).finally(() => node.stop())
+  assertTold(changed.signal.reason, /GRAVE on base has 20 decimals, not 18; write that, or correct/)
+})
 
 test('a token without decimals() is taken as the file says, with a warning; a contract that is not a token is refused', async () => {
   const told = await withoutViews('0x313ce567')

@@ -9,6 +9,7 @@ import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { callView, ProofError, readSupply } from './call-view.ts'
 import { provePrices } from './prove-prices.ts'
+import type { OpenJob } from './run-jobs.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const supplyView = from('function totalSupply() view returns (uint256)')
@@ -138,7 +139,31 @@ async function proveCode({ field, chain, address }: Contract, sourceOf: SourceOf
   )
 }
 
-/** Each rejects with ProofError if the contract says otherwise, or gives a warning where it does not say. */
+/** A contract counts in other units than the file says. */
+class DecimalsError extends ProofError {}
+
+/** A contract behind a proxy may come to count in other units: the process ends, as it would not have started. */
+export function watchDecimals(
+  ecosystem: Ecosystem,
+  sourceOf: SourceOf,
+  changed: AbortController,
+): OpenJob {
+  return {
+    name: 'decimals',
+    everySeconds: 1_800,
+    budgetSeconds: 60,
+    whileFailing: 'a token that comes to count in other units is not noticed',
+    async run() {
+      const outcomes = await Promise.allSettled(proveDecimals(ecosystem, sourceOf))
+      const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+      const found = failures.find((each) => each instanceof DecimalsError)
+      if (found !== undefined) changed.abort(found)
+      else if (failures.length > 0) throw failures[0]
+    },
+  }
+}
+
+/** Each rejects with DecimalsError if the contract says so, or gives a warning where it does not say. */
 function proveDecimals(
   { chains, tokens, payment }: Ecosystem,
   sourceOf: SourceOf,
@@ -171,7 +196,7 @@ async function proveTokenDecimals(
   const found = await callView(source, { ...contract, view: decimalsView })
   if (found === decimals) return undefined
   if (typeof found === 'number')
-    throw new ProofError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
+    throw new DecimalsError(field, `${name} has ${found} decimals, not ${decimals}; ${remedy}`)
   if ((await callView(source, { ...contract, view: supplyView })) === undefined) {
     // An address without code is reported by proveCode.
     if ((await source.code(contract.address)) === '0x') return undefined

@@ -11,12 +11,18 @@ export interface CommandContext {
   readonly clock: Clock
   /** Receives SIGTERM and SIGINT. */
   readonly process: NodeJS.Process
-  /** Prints how far a task is, on standard error. */
-  progress(task: string, done: number, total: number, detail?: string): void
+  readonly progress: ProgressBoard
   /** Prints a result line on standard output. */
   show(line: string): void
   /** Prints a message that is not part of the result on the terminal. */
   say(text: string): void
+}
+
+export interface ProgressBoard {
+  update(task: string, done: number, total: number, detail?: string): void
+  /** Prints without breaking the progress display. */
+  print(text: string): void
+  finish(): void
 }
 
 export type ExitCode = 0 | 1 | 2

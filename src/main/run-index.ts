@@ -8,8 +8,9 @@ import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { Leader } from '#index/leader.ts'
-import { proveEcosystem, proveStartBlocks } from '#index/prove-ecosystem.ts'
+import { proveEcosystem, proveStartBlocks, watchDecimals } from '#index/prove-ecosystem.ts'
 import { runIndexer } from '#index/run-indexer.ts'
+import { runJobs } from '#index/run-jobs.ts'
 import { type IndexProgress, makeChainReport } from '#ops/health/index-progress.ts'
 
 interface IndexInput {
@@ -34,8 +35,11 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
   for (const [chain, reason] of unproven)
     logger.warn({ chain, reason }, 'startBlock not checked: no node has the state before it')
   const leader = new Leader({ engine: register, name: 'index' })
+  const changed = new AbortController()
+  const watching = watchDecimals(ecosystem, sourceOf, changed)
+  const ending = AbortSignal.any([signal, changed.signal])
   let before: boolean | undefined
-  await runIndexer(
+  const indexing = runIndexer(
     {
       ...input,
       leader,
@@ -52,8 +56,10 @@ export async function runIndex(input: IndexInput, signal: AbortSignal): Promise<
         )
       },
     },
-    signal,
+    ending,
   )
+  await Promise.all([indexing, runJobs([watching], { leader, logger, runs: new Map() }, ending)])
+  changed.signal.throwIfAborted()
 }
 
 /** Logs endpoints by host; URLs can hold secrets. */

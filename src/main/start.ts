@@ -71,10 +71,9 @@ async function startLocked(command: CommandContext): Promise<Started> {
   const local =
     ecosystemFile === undefined
       ? await planLocalChains({ ...config, takesAnyPorts: command.config.port === 0 }, (built) =>
-          progress(`building ${built.chain}`, built.done, built.total),
+          progress.update(`building ${built.chain}`, built.done, built.total),
         )
       : undefined
-  let isReady = false
   const listening = Promise.withResolvers<void>()
   // The API answers from the existing register meanwhile.
   const chains = local && listening.promise.then(local.start)
@@ -84,7 +83,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
     ecosystemName: ecosystemFile ?? 'local.ts',
     ecosystemFile: local?.file ?? (await loadEcosystemFile(ecosystemFile ?? '')),
     onProgress({ chain, done, total, logs }) {
-      if (!isReady) progress(`indexing ${chain}`, done, total, `${logs} logs`)
+      progress.update(`indexing ${chain}`, done, total, `${logs} logs`)
     },
     ...(chains !== undefined && {
       beforeIndex() {
@@ -107,7 +106,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
     const tookMs = clock() - startedAtMs
     say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
     await untilIndexed(service, 'all')
-    isReady = true
+    progress.finish()
     if (!isWhole) say('Sexton is ready: all history is read.')
   }
   return { service, ready: welcomed(), stop }

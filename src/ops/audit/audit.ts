@@ -4,22 +4,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
+import { formatDecimal } from '#base/money.ts'
 import { type Clock, unixNow } from '#base/time.ts'
 import { isTracked } from '#base/token.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import type { Config } from '#config.ts'
 import type { Context } from '#context.ts'
-import { impossibleBurns } from '#data/burns/dataset.ts'
+import { impossibleBurns, UNMINTED } from '#data/burns/dataset.ts'
+import { BURNS, isTransferOfToken } from '#data/burns/kind.ts'
 import { allDatasets, registerMigrations } from '#data/datasets.ts'
 import { readTotalSupply, sumCirculating, sumTotalSupply } from '#data/holders/queries.ts'
 import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Connection, Engine } from '#db/engine.ts'
-import { column, type Row, sql } from '#db/sql.ts'
+import { column, inNames, type Row, sql } from '#db/sql.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { type StoreState, streamTable } from '#db/stream-table.ts'
-import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
+import type { Chain, Ecosystem, EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import { askContract, askSupply } from '#index/call-view.ts'
 import { compareRegisters } from '#index/compare-registers.ts'
+import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import { Leader } from '#index/leader.ts'
 import { describeAnomalies, readMappingAnomalies } from '#index/mappings.ts'
 import { proveEcosystem } from '#index/prove-ecosystem.ts'
@@ -115,11 +118,57 @@ export function auditRegister(deps: AuditDeps): Promise<RegisterVerdict> {
     const difference =
       (await proveBalances(deps, state, status)) ??
       (await impossibleBurns(stored, deps.ecosystem.tokens))[0]?.detail ??
+      (await missingBurns(stored, deps.ecosystem)) ??
       (await compareWithRebuilt(deps, stored, status))
     if (difference === undefined) return {}
     const moved = await leftChain(deps, status)
     return moved === undefined ? { difference } : { moved }
   })
+}
+
+/**
+ * What the transfers of a token sent to the zero address and burn addresses is burned or undoes a mint. Fewer burns are
+ * logs that a node left out of its answers: it may know one filter and not another. Undefined if nothing is missing.
+ */
+async function missingBurns(
+  connection: Connection,
+  ecosystem: Ecosystem,
+): Promise<string | undefined> {
+  const counted = [
+    ...(await sumTotals(connection, BURNS)),
+    ...(await sumTotals(connection, UNMINTED)),
+  ]
+  for (const { token, chain } of ecosystem.burns.filter((burn) => isEveryBurn(ecosystem, burn))) {
+    if (token === null || !isTracked(token)) continue
+    const { symbol, decimals } = token
+    const { amount } = sumTotal(
+      counted,
+      (each) => each.token === symbol && each.chainId === chain.id,
+    )
+    const held = await connection.run(sql`
+      select balance from balances where token = ${symbol} and chain_id = ${chain.id}
+        and address ${inNames(ecosystem.burnAddresses)}`)
+    const { burned } = await readTotalSupply(connection, symbol, chain.id)
+    const sent = held.reduce((sum, row) => sum + column.bigint(row, 'balance'), burned)
+    const show = (units: bigint) => formatDecimal(units, decimals)
+    if (amount < sent)
+      return `${symbol} on ${chain.name}: transfers took ${show(sent)} out of circulation, but ${show(amount)} are burned: a node left out logs; correct the endpoints, and build the register anew`
+  }
+  return undefined
+}
+
+/** Whether a mapping counts all burns of its token, and no bridge takes any out. */
+function isEveryBurn({ burnAddresses, file }: Ecosystem, burn: EventSource): boolean {
+  const { chain, token, where, whereNot, code } = burn
+  const left = [...where.values(), ...whereNot.values()].map(({ size }) => size)
+  const { bridges = [] } = file.tokens.find(({ symbol }) => symbol === token?.symbol) ?? {}
+  const [receivers, senders] = [burnAddresses.length + 1, burnAddresses.length]
+  return (
+    isTransferOfToken(burn) &&
+    code === undefined &&
+    left.join() === `${receivers},${senders}` &&
+    !bridges.some((each) => each.chain === chain.name)
+  )
 }
 
 async function leftChain(deps: AuditDeps, status: IndexStatus): Promise<string | undefined> {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ChainSource } from '#chain/chain-source.ts'
+import { BURNS } from '#data/burns/kind.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import type { Engine } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import { addresses } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
@@ -104,6 +106,17 @@ both('a register with correct burns is ready', ({ engine }) =>
   withBurns(engine, [transfers], async (indexed) => {
     assert.equal((await readiness(indexed)).ready, true)
     assert.deepEqual(await audit(indexed), {})
+  }),
+)
+
+both('burns that a node left out are named by the audit', ({ engine }) =>
+  withBurns(engine, [transfers], async (indexed) => {
+    await engine.write((tx) => tx.run(sql`delete from event_buckets where dataset = ${BURNS}`))
+    const verdict = await audit(indexed)
+    assert.match(
+      verdict.difference ?? '',
+      /^GRAVE on base: transfers took \S+12 out .*, but 0 are burned/,
+    )
   }),
 )
 

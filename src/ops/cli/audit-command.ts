@@ -36,7 +36,7 @@ async function runAudit(context: CommandContext): Promise<ExitCode> {
   const differences = await auditAll({
     ...context,
     ecosystem: await chosenEcosystem(context.config),
-    onProgress: ({ task, done, total }) => progress(task, done, total),
+    onProgress: ({ task, done, total }) => progress.update(task, done, total),
     note: (line) => show(`ok     ${line}`),
   }).catch((error: unknown) => {
     if (!(error instanceof StoreError)) throw error
@@ -45,6 +45,7 @@ async function runAudit(context: CommandContext): Promise<ExitCode> {
       { cause: error },
     )
   })
+  progress.finish()
   for (const difference of differences) show(`WRONG  ${difference}`)
   show(
     differences.length === 0

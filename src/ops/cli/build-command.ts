@@ -38,11 +38,12 @@ async function runBuild(command: CommandContext): Promise<ExitCode> {
   const index = startIndexThread(work, (news) => {
     if ('leads' in news) return
     const { chain, done, total, logs } = news
-    progress(`indexing ${chain}`, done, total, `${logs} logs`)
+    progress.update(`indexing ${chain}`, done, total, `${logs} logs`)
   })
   const build = async (): Promise<ExitCode> => {
     await untilIndexed({ index, indexed: () => howFar(ctx) }, 'all')
     await noteServed(ctx)
+    progress.finish()
     show('The register is built. Restart the service to serve it.')
     return 0
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { systemClock } from '#base/time.ts'
 import { type Config, ConfigError, readConfig } from '#config.ts'
@@ -8,7 +9,7 @@ import { openLogger } from '#main/logger.ts'
 import { storeFile } from '#main/registers.ts'
 import { migrateStore, openStore } from '#main/stores.ts'
 import { describeFailure } from './describe-failure.ts'
-import { printProgress } from './progress.ts'
+import { createProgress } from './progress.ts'
 
 type Overrides = Readonly<Record<string, string | undefined>>
 
@@ -40,13 +41,26 @@ export async function runOnStores(
   const terminal = { isTty: stdout.isTTY === true, command: process.argv[2] }
   const config = readConfig(environment, terminal)
   const clock = systemClock
-  const logger = openLogger(config.log, stdout)
-  const progress = printProgress(stderr, clock)
-  const show = (line: string) => void stdout.write(`${line}\n`)
-  // Keeps stdout to JSON lines if logs are JSON.
-  const say = (text: string) =>
-    void (config.log.format === 'json' ? stderr : stdout).write(`${text}\n`)
-  process.exitCode = await work({ config, logger, clock, process, progress, show, say })
+  const isTty = stderr.isTTY === true
+  const progress = createProgress({ output: stderr, log: stdout, isTty, clock })
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      progress.print(String(chunk))
+      done()
+    },
+  })
+  const logger = openLogger(config.log, output)
+  try {
+    // Keeps stdout to JSON lines if logs are JSON.
+    const show = (line: string) => progress.print(`${line}\n`)
+    const say = (text: string) => {
+      if (config.log.format === 'json') stderr.write(`${text}\n`)
+      else show(text)
+    }
+    process.exitCode = await work({ config, logger, clock, process, progress, show, say })
+  } finally {
+    progress.finish()
+  }
 }
 
 export interface UpkeepOptions extends StoreOptions {
