@@ -18,12 +18,12 @@ export const budget: Readonly<Record<string, number>> = {
   ecosystem: 2931,
   entry: 689,
   feed: 1590,
-  index: 4700,
-  main: 1330,
-  ops: 3430,
+  index: 4670,
+  main: 1316,
+  ops: 3422,
   payments: 4575,
   site: 1973,
-  tests: 37700,
+  tests: 37620,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
