@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AnswerCache, type Question } from '#data/data-route.ts'
-import type { Connection } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { answer } from '#route.ts'
 import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -13,8 +12,6 @@ interface World {
   nowMs: number
   /** Answers made. */
   made: number
-  /** Statements that asked how far the register is. */
-  looks: number
   readonly cache: AnswerCache
   /** The index reads up to this block. */
   reach(number: number): Promise<void>
@@ -26,25 +23,11 @@ const ecosystem = oneTokenEcosystemAt('http://127.0.0.1:1')
 /** Answers say which block they show, how often one was made before, and what was asked. */
 function inWorld(work: (world: World) => Promise<void>): Promise<void> {
   return onSqlite(registerMigrations, async ({ engine }) => {
-    const register = {
-      ...engine,
-      snapshot: <T>(read: (connection: Connection) => Promise<T>) =>
-        engine.snapshot((connection) =>
-          read({
-            ...connection,
-            run(statement) {
-              if (statement.parts.join('').includes('from positions')) world.looks += 1
-              return connection.run(statement)
-            },
-          }),
-        ),
-    }
     const clock = () => world.nowMs
-    const cache = new AnswerCache(testContext({ register, ecosystem, clock }))
+    const cache = new AnswerCache(testContext({ register: engine, ecosystem, clock }))
     const world: World = {
       nowMs: 1_795_262_400_000,
       made: 0,
-      looks: 0,
       cache,
       reach: (number) =>
         engine.write(async (tx) => {

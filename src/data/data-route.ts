@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type TObject, type TSchema, Type } from 'typebox'
+import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { unixNow } from '#base/time.ts'
@@ -169,12 +170,6 @@ export interface Question {
   readonly representation: 'json' | 'csv' | 'text'
 }
 
-interface SharedState {
-  readonly askedMs: number
-  readonly state: Promise<RegisterState | undefined>
-  revision: string | undefined
-}
-
 interface Kept {
   shown: string
   readonly outcome: Promise<Outcome>
@@ -199,19 +194,21 @@ export const getAnswerCache = oncePerContext((ctx) => {
 export class AnswerCache {
   readonly #ctx: Context
   readonly #answers = new LRUCache<string, Kept>({ maxSize: BYTES_MAX })
-  #shared: SharedState | undefined
+  readonly #states: TtlCache<RegisterState | undefined>
+  #newest: string | undefined
 
   constructor(ctx: Context) {
     this.#ctx = ctx
+    this.#states = new TtlCache({ clock: ctx.clock, max: 1, ttlMs: AGE_MAX_MS })
   }
 
   /** At most `AGE_MAX_MS` old, and never older than an answer given; undefined before the first blocks. */
   state(): Promise<RegisterState | undefined> {
-    return this.#recent()?.state ?? this.#open(async (state) => state)
+    return this.#states.get('', () => this.#open(async (state) => state))
   }
 
   forgetState(): void {
-    this.#shared = undefined
+    this.#states.forgetAll()
   }
 
   /** The answer to a question; `read` makes it if there is none of the present state. */
@@ -247,34 +244,17 @@ export class AnswerCache {
     return outcome
   }
 
-  #recent(): SharedState | undefined {
-    if (this.#shared === undefined) return undefined
-    // A clock set back must not extend the age.
-    const ageMs = Math.abs(this.#ctx.clock() - this.#shared.askedMs)
-    return ageMs <= AGE_MAX_MS ? this.#shared : undefined
-  }
-
-  /** Opens a snapshot and reads its state, for `work` and for whoever waits for one. */
+  /** Opens a snapshot and reads its state, for `work`. */
   #open<T>(
     work: (state: RegisterState | undefined, connection: Connection) => Promise<T>,
   ): Promise<T> {
-    const { promise: state, resolve, reject } = Promise.withResolvers<RegisterState | undefined>()
-    const own: SharedState = { askedMs: this.#ctx.clock(), state, revision: undefined }
-    if (this.#recent() === undefined) this.#shared = own
-    const done = this.#ctx.register.snapshot(async (connection) => {
-      const read = await this.#read(connection)
-      own.revision = read?.revision
+    return this.#ctx.register.snapshot(async (connection) => {
+      const state = await this.#read(connection)
       // No later call may see an older state than this one.
-      if (this.#shared?.revision !== own.revision) this.forgetState()
-      resolve(read)
-      return work(read, connection)
+      if (state?.revision !== this.#newest) this.forgetState()
+      this.#newest = state?.revision
+      return work(state, connection)
     })
-    done.catch((error: unknown) => {
-      reject(error)
-      if (this.#shared === own) this.forgetState()
-    })
-    state.catch(() => undefined)
-    return done
   }
 
   async #read(connection: Connection): Promise<RegisterState | undefined> {
