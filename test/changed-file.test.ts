@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { readShares } from '#accounts/metering/tier.ts'
+import { readGate, readShares } from '#accounts/metering/tier.ts'
+import { isRefusal } from '#base/refusal.ts'
 import { registerMigrations, registerName } from '#data/datasets.ts'
-import { readHoldings } from '#data/stats/holdings.ts'
 import { accounts } from '#devnet/addresses.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
@@ -18,17 +18,15 @@ onEach('until its register has blocks, a file has no figures, gate or tiers', ({
     const judge = async () => {
       const clock = () => (GENESIS_UNIX + 30 * 3_600 + 140) * 1_000
       const deps = { register: engine, ecosystem, clock }
-      const { gate } = ecosystem
-      assert.ok(gate !== null && gate !== 'open')
-      const { kind } = await readHoldings(deps, gate, wallet)
-      return [kind, (await readShares(deps, wallet))?.length]
+      const isReady = !isRefusal(await readGate(deps, wallet))
+      return [isReady, (await readShares(deps, wallet))?.length]
     }
-    assert.deepEqual(await judge(), ['unavailable', undefined])
+    assert.deepEqual(await judge(), [false, undefined])
     const routes = dataRoutesOf({ register: engine, ecosystem })
     for (const target of ['/api/stats', '/api/burns/recent', '/api/dividends/total'])
       assert.equal((await refusalOf(routes, target)).code, 'data_not_ready')
     await indexAll(engine, ecosystem)
-    assert.deepEqual(await judge(), ['ready', 1])
+    assert.deepEqual(await judge(), [true, 1])
   }),
 )
 

@@ -89,7 +89,7 @@ export function changeLimitsRoute(ctx: Context): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'limits', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, key, nowUnix) => {
+      const outcome = await actOnKey(ctx, input, async (connection, key, { nowUnix }) => {
         if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key takes no limits')
         const limits = applyLimits(key.limits ?? {}, body, nowUnix)
         if (isRefusal(limits)) return limits

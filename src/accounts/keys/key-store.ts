@@ -46,15 +46,20 @@ export interface FundedKey {
   readonly balance: MicroUsd
 }
 
+const FUNDED = sql`
+  select ${keys.columns}, coalesce(micro_usd, 0) as micro_usd
+  from keys left join balances on account = ${keyAccount('')} || public_id`
+
+function readFunded(row: Row): FundedKey {
+  return { key: keys.read(row), balance: column.amount(row, 'micro_usd') }
+}
+
 export async function findKeyByDigest(
   engine: Engine,
   digest: string,
 ): Promise<FundedKey | undefined> {
-  const [row] = await engine.read(sql`
-    select ${keys.columns}, coalesce(micro_usd, 0) as micro_usd
-    from keys left join balances on account = ${keyAccount('')} || public_id
-    where secret_digest = ${digest}`)
-  return row && { key: keys.read(row), balance: column.amount(row, 'micro_usd') }
+  const [row] = await engine.read(sql`${FUNDED} where secret_digest = ${digest}`)
+  return row && readFunded(row)
 }
 
 export async function findKey(
@@ -73,11 +78,10 @@ export async function lockKey(connection: Connection, publicId: string): Promise
 }
 
 /** Returns keys newest first, revoked ones too. */
-export async function listKeys(connection: Connection, wallet: Address): Promise<Key[]> {
+export async function listKeys(connection: Connection, wallet: Address): Promise<FundedKey[]> {
   const found = await connection.run(sql`
-    select ${keys.columns} from keys where wallet = ${wallet}
-    order by created_unix desc, public_id limit ${LISTED_MAX}`)
-  return found.map(keys.read)
+    ${FUNDED} where wallet = ${wallet} order by created_unix desc, public_id limit ${LISTED_MAX}`)
+  return found.map(readFunded)
 }
 
 const LISTED_MAX = 500

@@ -27,7 +27,7 @@ import {
 } from '#accounts/keys/message.ts'
 import { noteKeyChange } from '#accounts/keys/revoked-keys.ts'
 import { readSpent } from '#accounts/keys/spending-caps.ts'
-import { keyAccount, lockBalance, readBalances } from '#accounts/ledger/account.ts'
+import { keyAccount, lockBalance } from '#accounts/ledger/account.ts'
 import { post } from '#accounts/ledger/post.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import { readAllowance } from '#accounts/metering/tier.ts'
@@ -69,7 +69,7 @@ export function revokeRoute(ctx: Context): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'revoke', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, key, nowUnix) => {
+      const outcome = await actOnKey(ctx, input, async (connection, key, { nowUnix }) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
       })
@@ -97,7 +97,7 @@ export function rotateRoute(ctx: Context): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked', 'key_limit_reached'],
     async handle({ parameters: { publicId }, caller, body }) {
       const input = { action: 'rotate', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, old, nowUnix) => {
+      const outcome = await actOnKey(ctx, input, async (connection, old, { nowUnix }) => {
         const digest = await markRevoked(connection, { publicId, nowUnix })
         if (digest === undefined) return refuse('key_revoked', 'this key is revoked; mint a key')
         const past = await listRotations(connection, publicId)
@@ -187,28 +187,21 @@ export function moveBalanceRoute(ctx: Context): Route {
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
     async handle({ parameters: { publicId }, caller, body }) {
       const { toPublicId, ...proof } = body
-      const action = 'move-balance'
       if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
-      const named = { key: publicId, to: toPublicId }
-      const authority = authorise(ctx, { action, caller, proof, named })
-      if (isRefusal(authority)) return authority
-      const nowUnix = unixNow(ctx.clock)
-      const message = authority.signed?.digest ?? ''
-      const moved = await writeOrRefuse(ctx.accounts, async (connection) => {
-        const from = await useAuthority(connection, authority, { action, publicId, nowUnix })
-        if (isRefusal(from)) return from
-        // Locks the receiving key: a concurrent rotation would leave the money on a revoked key.
-        const to = await lockKey(connection, toPublicId)
+      const input = { action: 'move-balance', publicId, toPublicId, caller, proof } as const
+      const outcome = await actOnKey(ctx, input, async (connection, from, { nowUnix, message }) => {
+        // Locked too: a concurrent rotation would leave the money on a revoked key.
+        const to = await findKey(connection, toPublicId)
         if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
         if (to.wallet !== from.wallet)
-          return refuse('not_key_owner', 'toPublicId is a key of another wallet: name one of yours')
+          return refuse('not_key_owner', 'toPublicId belongs to another wallet')
         if (to.revokedUnix !== null) return refuse('key_revoked', 'toPublicId is revoked')
-        const between = { from: publicId, to: toPublicId, nowUnix }
-        return moveWholeBalance(connection, { id: message, ...between })
+        const move = { id: message, from: publicId, to: toPublicId, nowUnix }
+        return { moved: await moveWholeBalance(connection, move) }
       })
-      if (isRefusal(moved)) return moved
-      const shown = { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) }
-      return answer(200, shown)
+      if (isRefusal(outcome)) return outcome
+      const movedUsd = toUsd(outcome.moved)
+      return answer(200, { fromPublicId: publicId, toPublicId, movedUsd })
     },
   })
 }
@@ -269,9 +262,18 @@ export function listRoute(ctx: Context): Route {
       const proof = readProof(headers)
       const authority = authorise(ctx, { action: 'list', caller, proof, named: {} })
       if (isRefusal(authority)) return authority
-      const used = await useListing(ctx, authority)
-      if (used !== undefined) return used
-      const keys = await readKeys(ctx, authority)
+      const { wallet, signed } = authority
+      const allowance = await readAllowance(ctx, wallet)
+      const nowUnix = unixNow(ctx.clock)
+      const listed = await writeOrRefuse(ctx.accounts, async (connection) => {
+        const used = signed && (await useMessage(connection, { signed, action: 'list', nowUnix }))
+        return used ?? (await listKeys(connection, wallet))
+      })
+      if (isRefusal(listed)) return listed
+      const keys = listed.map(({ key, balance }) => ({
+        ...toKeyRecord(ctx, key, allowance),
+        prepaidBalanceUsd: toUsd(balance),
+      }))
       return answer(200, { keys })
     },
   })
@@ -292,32 +294,6 @@ function readProof(headers: RequestHeaders): OwnerProof {
 
 function only(header: string | readonly string[] | undefined): string | undefined {
   return typeof header === 'string' || header === undefined ? header : header.join(',')
-}
-
-async function useListing(ctx: Context, authority: Authority): Promise<Refusal | undefined> {
-  const { signed } = authority
-  if (signed === undefined) return undefined
-  const nowUnix = unixNow(ctx.clock)
-  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
-    const used = await useMessage(connection, { signed, action: 'list', nowUnix })
-    return used ?? 'unused'
-  })
-  return isRefusal(outcome) ? outcome : undefined
-}
-
-async function readKeys(ctx: Context, { wallet }: Authority) {
-  const allowance = await readAllowance(ctx, wallet)
-  return ctx.accounts.snapshot(async (reads) => {
-    const keys = await listKeys(reads, wallet)
-    const balances = await readBalances(
-      reads,
-      keys.map((key) => keyAccount(key.publicId)),
-    )
-    return keys.map((key) => ({
-      ...toKeyRecord(ctx, key, allowance),
-      prepaidBalanceUsd: toUsd(balances.get(keyAccount(key.publicId)) ?? 0n),
-    }))
-  })
 }
 
 export const SIGNED_FIELDS = {
@@ -389,22 +365,29 @@ export async function actOnKey<T>(
   input: {
     readonly action: Action
     readonly publicId: string
+    readonly toPublicId?: string
     readonly caller: Caller
     readonly proof: OwnerProof
   },
-  act: (connection: Connection, key: Key, nowUnix: number) => Promise<T | Refusal>,
+  act: (
+    connection: Connection,
+    key: Key,
+    by: { readonly nowUnix: number; readonly message: string },
+  ) => Promise<T | Refusal>,
 ): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
-  const { action, publicId } = input
-  const authority = authorise(ctx, { ...input, named: { key: publicId } })
+  const { action, publicId, toPublicId: to } = input
+  const authority = authorise(ctx, { ...input, named: { key: publicId, ...(to && { to }) } })
   if (isRefusal(authority)) return authority
   const allowance = await readAllowance(ctx, authority.wallet)
   const nowUnix = unixNow(ctx.clock)
   const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
     if (isRefusal(found)) return found
+    // In name order, as the meter locks them.
+    for (const each of [publicId, to ?? publicId].sort()) await lockKey(connection, each)
     // Reads the row again under the lock, because a concurrent change must survive a rotation.
-    const key = (await lockKey(connection, publicId)) ?? found
-    return act(connection, key, nowUnix)
+    const key = (await findKey(connection, publicId)) ?? found
+    return act(connection, key, { nowUnix, message: authority.signed?.digest ?? '' })
   })
   return isRefusal(outcome) ? outcome : { ...outcome, allowance }
 }

@@ -8,6 +8,7 @@ import { named } from '#base/schema.ts'
 import { parseSignature, recoverSigner } from '#base/signature.ts'
 import { parseInstant } from '#base/time.ts'
 import type { Context } from '#context.ts'
+import { addressParameter } from '#data/parameters.ts'
 import { answer, defineRoute, type Parameter, parsed, type Route } from '#route.ts'
 
 type Checking = Pick<Context, 'ecosystem' | 'clock'>
@@ -76,10 +77,6 @@ const DAY_MS = 86_400_000
 /** Tolerates clocks that run ahead. */
 const AHEAD_MAX_MS = 60_000
 
-function listFields(action: Action): readonly Field[] {
-  return FORMS[action].fields
-}
-
 /** Joins the lines with LF, without one at the end. */
 export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
   const { title, fields } = FORMS[action]
@@ -126,8 +123,8 @@ export function checkMessage(
     return refuse('message_wrong_action', `sign one for this action, not for "${message.action}"`)
   const { freshness } = expected
   const ageMaxMs = freshness === 'day' ? DAY_MS : AGE_MAX_MS
-  const isOld = !isFresh(issuedMs(message.values), { nowMs: clock(), ageMaxMs })
-  if (isOld && freshness !== 'ignored')
+  const ageMs = clock() - issuedMs(message.values)
+  if (freshness !== 'ignored' && (ageMs > ageMaxMs || ageMs < -AHEAD_MAX_MS))
     return refuse(
       'message_expired',
       `Issued must be within the last ${freshness === 'day' ? 'day' : '5 minutes'}`,
@@ -135,13 +132,6 @@ export function checkMessage(
   if (parseAddress(message.values.address ?? '') !== expected.address)
     return refuse('message_address_mismatch', 'sign a message that names ownerAddress')
   return message.values
-}
-
-function isFresh(
-  atMs: number,
-  { nowMs, ageMaxMs }: { readonly nowMs: number; readonly ageMaxMs: number },
-): boolean {
-  return atMs >= nowMs - ageMaxMs && atMs <= nowMs + AHEAD_MAX_MS
 }
 
 /** The first moment at which the message is accepted. */
@@ -184,11 +174,7 @@ export function checkSigned(
   if (isRefusal(values)) return values
   if (recoverSigner(input.message, signature) !== wallet)
     return refuse('invalid_signature', 'sign it with the wallet ownerAddress')
-  return { wallet, values, digest: hashMessage(input.message, wallet) }
-}
-
-function hashMessage(message: string, wallet: Address): string {
-  return hash('sha256', `${wallet}\n${message}`, 'hex')
+  return { wallet, values, digest: hash('sha256', `${wallet}\n${input.message}`, 'hex') }
 }
 
 /** Returns undefined if valid. The text binds payer, chain, transaction and key, so a replay is harmless. */
@@ -286,7 +272,7 @@ type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', strin
 
 function complete(known: MessageValues, asked: Asked, action: Action): MessageValues | Refusal {
   const values: Record<string, string> = { ...known }
-  for (const field of listFields(action)) {
+  for (const field of FORMS[action].fields) {
     if (field !== 'key' && field !== 'to' && field !== 'transaction') continue
     const name = PARAMETER_OF[field]
     const value = asked[name]
@@ -320,19 +306,9 @@ function publicIdInQuery(description: string): Parameter<string | undefined> {
 }
 
 export const walletInQuery: Parameter<Address> = {
+  ...addressParameter,
   in: 'query',
   description: 'The wallet that will sign. Mixed case must carry the right EIP-55 checksum.',
-  schema: Type.String(),
-  example: '0x52908400098527886E0F7030069857D2E4169EE7',
-  parse(raw) {
-    const wallet = parseAddress(raw ?? '')
-    if (wallet !== undefined) return parsed(wallet, wallet)
-    return {
-      ok: false,
-      code: 'invalid_address',
-      reason: 'must be an address: 0x and 40 hex digits',
-    }
-  },
 }
 
 const actionInQuery: Parameter<Action> = {

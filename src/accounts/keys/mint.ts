@@ -10,15 +10,19 @@ import {
 } from '#accounts/keys/key-store.ts'
 import { SIGNED_FIELDS } from '#accounts/keys/manage-keys.ts'
 import { checkSigned, type SignedMessage, walletInQuery } from '#accounts/keys/message.ts'
-import { highestTier, readAllowance, readShares } from '#accounts/metering/tier.ts'
+import {
+  gateUnavailable,
+  highestTier,
+  readAllowance,
+  readGate,
+  readShares,
+} from '#accounts/metering/tier.ts'
 import { type Address, showAddress } from '#base/address.ts'
-import { toUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { walletTiers } from '#base/tier.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { readHoldings } from '#data/stats/holdings.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 
@@ -129,20 +133,14 @@ export function gateRoute(ctx: Context): Route {
     answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
     refusals: ['invalid_address', 'gate_unavailable'],
     async handle({ parameters: { address } }) {
-      const [held, shares] = await Promise.all([
-        readGateHoldings(ctx, address),
-        readShares(ctx, address),
-      ])
-      if (held.kind === 'unavailable') return unavailable(held.message)
-      if (shares === undefined) return unavailable('The index of holders is not up to date.')
+      const [held, shares] = await Promise.all([readGate(ctx, address), readShares(ctx, address)])
+      if (isRefusal(held)) return held
+      if (shares === undefined) return gateUnavailable('The index of holders is not up to date.')
       const { quotas } = ctx.ecosystem
       const tier = highestTier(shares)
       const body = {
         address: showAddress(address),
-        canMint: held.canMint,
-        requiredUsd: held.requiredUsd,
-        heldUsd: held.heldUsd,
-        tokens: held.tokens,
+        ...held,
         tier,
         dailyQuota: quotas[tier],
         tiers: shares.map((share) => ({ ...share, dailyQuota: quotas[share.tier] })),
@@ -152,33 +150,12 @@ export function gateRoute(ctx: Context): Route {
   })
 }
 
-async function readGateHoldings(ctx: Context, wallet: Address) {
-  const { gate } = ctx.ecosystem
-  if (gate === null || gate === 'open')
-    return { kind: 'ready', canMint: true, requiredUsd: null, heldUsd: null, tokens: [] } as const
-  const holdings = await readHoldings(ctx, gate, wallet)
-  if (holdings.kind === 'unavailable') return holdings
-  const { heldUsd, tokens } = holdings
-  return {
-    kind: 'ready',
-    canMint: heldUsd >= gate.minimum,
-    requiredUsd: toUsd(gate.minimum),
-    heldUsd: toUsd(heldUsd),
-    tokens,
-  } as const
-}
-
 /** Call only for a verified signer, because the refusal shows what the wallet holds. */
 async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
-  const holdings = await readGateHoldings(ctx, wallet)
-  if (holdings.kind === 'unavailable') return unavailable(holdings.message)
-  const { canMint, requiredUsd, heldUsd, tokens } = holdings
+  const verdict = await readGate(ctx, wallet)
+  if (isRefusal(verdict)) return verdict
+  const { canMint, ...members } = verdict
   if (canMint) return undefined
-  return refuse('holding_gate_not_met', `this wallet must hold tokens worth ${requiredUsd} USD`, {
-    members: { requiredUsd, heldUsd, tokens },
-  })
-}
-
-function unavailable(message: string): Refusal {
-  return refuse('gate_unavailable', message, { retryAfterSeconds: 30 })
+  const message = `this wallet must hold tokens worth ${members.requiredUsd} USD`
+  return refuse('holding_gate_not_met', message, { members })
 }

@@ -7,14 +7,13 @@ import {
   type Key,
   secretDigest,
 } from '#accounts/keys/key-store.ts'
-import { MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
+import { orUnavailable } from '#accounts/metering/meter/meter.ts'
 import { TtlCache } from '#base/async.ts'
 import type { Caller } from '#base/caller.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import type { Allowance } from '#base/tier.ts'
 import { toIso } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import { StoreError } from '#db/engine.ts'
 import type { RequestHeaders } from '#route.ts'
 import { readAllowance } from './tier.ts'
 
@@ -39,7 +38,7 @@ export async function identifyCaller(
   const secret = bearerSecret(authorization)
   if (secret === undefined || !isSecret(keyPrefix, secret)) return refuseKey()
   const digest = secretDigest(secret)
-  const caller = await orUnavailable(getCallers(ctx).get(digest, () => read(ctx, digest)))
+  const caller = await orUnavailable(() => getCallers(ctx).get(digest, () => read(ctx, digest)))
   return caller === undefined ? refuseKey() : (refuseExpired(caller, ctx.clock()) ?? caller)
 }
 
@@ -107,15 +106,6 @@ async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefin
   if (!isActive(newest)) return undefined
   const hasBalance = newest.balance >= ctx.ecosystem.pricePerCall
   return { ...keyedCaller(ctx, newest.key, allowance), hasBalance }
-}
-
-async function orUnavailable<T>(looking: Promise<T>): Promise<T> {
-  try {
-    return await looking
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause
-    throw new MeteringUnavailable('cannot look keys up in the accounts store', { cause })
-  }
 }
 
 function isActive(found: FundedKey | undefined): found is FundedKey {

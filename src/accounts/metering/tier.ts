@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { Address } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
-import { formatDecimal } from '#base/money.ts'
+import { formatDecimal, toUsd, toUsdPrice, valueAt } from '#base/money.ts'
+import { type Refusal, refuse } from '#base/refusal.ts'
 import {
   type Allowance,
   type ShareTier,
@@ -12,11 +12,17 @@ import {
 import { DAY_SECONDS, HOUR_SECONDS, unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { readBalanceAt, readSupplyAt } from '#data/holders/queries.ts'
-import { type Judged, liveChain } from '#data/stats/holdings.ts'
+import { areHoldersKnown } from '#data/meta.ts'
+import { averagePrice } from '#data/prices/price-book.ts'
 import { type Connection, StoreError } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
-import type { SupplyShare } from '#ecosystem/ecosystem.ts'
-import { readIndexStatus } from '#index/status.ts'
+import type { Chain, PricedToken, SupplyShare } from '#ecosystem/ecosystem.ts'
+import {
+  type ChainStatus,
+  type IndexStatus,
+  judgeCondition,
+  readIndexStatus,
+} from '#index/status.ts'
 
 /** A wallet's keys share one allowance. A new tier must count within a minute. */
 const ALLOWANCE_TTL_MS = 5_000
@@ -28,21 +34,15 @@ const HELD_MAX = 20_000
 const REWRITE_SECONDS = HOUR_SECONDS
 
 export function readAllowance(ctx: Context, wallet: Address): Promise<Allowance> {
-  return getWallets(ctx).allowances.get(wallet, async () => {
+  return getAllowances(ctx).get(wallet, async () => {
     const tier = await readTier(ctx, wallet)
     return { tier, dailyQuota: ctx.ecosystem.quotas[tier] }
   })
 }
 
-const getWallets = oncePerContext(({ clock }) => ({
-  allowances: new TtlCache<Allowance>({ clock, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS }),
-  stored: new LRUCache<Address, StoredTier>({ max: HELD_MAX }),
-}))
-
-interface StoredTier {
-  readonly tier: WalletTier
-  readonly writtenUnix: number
-}
+const getAllowances = oncePerContext(
+  ({ clock }) => new TtlCache<Allowance>({ clock, max: HELD_MAX, ttlMs: ALLOWANCE_TTL_MS }),
+)
 
 /**
  * Stores the register's last verdict with the wallet: while the register is unavailable it stands for a day, even
@@ -50,44 +50,34 @@ interface StoredTier {
  */
 async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
   const shares = await readShares(ctx, wallet).catch(() => undefined)
-  if (shares === undefined) return (await unlessDown(() => readStored(ctx, wallet))) ?? 'free'
-  const tier = highestTier(shares)
-  await unlessDown(() => store(ctx, wallet, tier))
-  return tier
-}
-
-async function unlessDown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  const read = shares && highestTier(shares)
   try {
-    return await ask()
+    const stored = await readStored(ctx, wallet)
+    if (read === undefined) return stored.ageSeconds <= DAY_SECONDS ? stored.tier : 'free'
+    if (read !== stored.tier || stored.ageSeconds >= REWRITE_SECONDS) await store(ctx, wallet, read)
   } catch (error) {
-    if (error instanceof StoreError) return undefined
-    throw error
+    if (!(error instanceof StoreError)) throw error
   }
+  return read ?? 'free'
 }
 
-async function store(ctx: Context, wallet: Address, tier: WalletTier): Promise<void> {
-  const { stored } = getWallets(ctx)
-  const nowUnix = unixNow(ctx.clock)
-  const known = stored.get(wallet)
-  if (known?.tier === tier && nowUnix - known.writtenUnix < REWRITE_SECONDS) return
-  const number = walletTiers.find(({ name }) => name === tier)?.stored ?? null
-  const written = await ctx.accounts.write((connection) =>
-    connection.run(sql`
-      update wallets set premium = ${number}, premium_unix = ${nowUnix}
-      where wallet = ${wallet} returning wallet`),
-  )
-  if (written.length > 0) stored.set(wallet, { tier, writtenUnix: nowUnix })
-}
-
-async function readStored(
-  { accounts, clock }: Context,
-  wallet: Address,
-): Promise<WalletTier | undefined> {
+async function readStored({ accounts, clock }: Context, wallet: Address) {
   const [row] = await accounts.read(sql`
-    select premium from wallets
-    where premium_unix >= ${unixNow(clock) - DAY_SECONDS} and wallet = ${wallet}`)
-  const number = row && column.integer(row, 'premium')
-  return walletTiers.find(({ stored }) => stored === number)?.name
+    select premium, premium_unix from wallets
+    where wallet = ${wallet} and premium_unix is not null`)
+  if (row === undefined) return { tier: 'free', ageSeconds: Number.POSITIVE_INFINITY } as const
+  const number = column.integer(row, 'premium')
+  const tier = walletTiers.find(({ stored }) => stored === number)?.name ?? 'free'
+  return { tier, ageSeconds: unixNow(clock) - column.integer(row, 'premium_unix') }
+}
+
+async function store({ accounts, clock }: Context, wallet: Address, tier: WalletTier) {
+  const number = walletTiers.find(({ name }) => name === tier)?.stored ?? 0
+  await accounts.write((connection) =>
+    connection.run(sql`
+      update wallets set premium = ${number}, premium_unix = ${unixNow(clock)}
+      where wallet = ${wallet}`),
+  )
 }
 
 export function highestTier(shares: readonly ShareHeld[]): WalletTier {
@@ -162,4 +152,73 @@ async function readHeld(
     held += await readBalanceAt(connection, { ...at, address: wallet })
   }
   return { held, needed: BigInt(supplyPerMille) * supply }
+}
+
+type Judged = Pick<Context, 'register' | 'ecosystem' | 'clock'>
+
+/** Undefined if the chain is stale or a balance unknown, so that neither ever decides. */
+function liveChain(
+  { clock }: Pick<Context, 'clock'>,
+  index: IndexStatus | undefined,
+  of: { readonly chain: Chain; readonly tokens: readonly PricedToken[] },
+): ChainStatus | undefined {
+  if (!index || !of.tokens.every((token) => areHoldersKnown(index, token, of.chain.id)))
+    return undefined
+  const status = index.chains.find((each) => each.chain.id === of.chain.id)
+  return status && judgeCondition(status, unixNow(clock)) === 'live' ? status : undefined
+}
+
+interface GateVerdict {
+  readonly canMint: boolean
+  /** Null if anyone may mint. */
+  readonly requiredUsd: number | null
+  readonly heldUsd: number | null
+  readonly tokens: readonly {
+    readonly symbol: string
+    readonly amount: string
+    readonly priceUsd: number
+    readonly valueUsd: number
+  }[]
+}
+
+/**
+ * Judges from our own index at a deep enough block, at a time-weighted price that one pumped block
+ * cannot move. No RPC call.
+ */
+export async function readGate(ctx: Judged, wallet: Address): Promise<GateVerdict | Refusal> {
+  const { gate, primary, secondary, chains, tokens: listed } = ctx.ecosystem
+  if (gate === null || gate === 'open')
+    return { canMint: true, requiredUsd: null, heldUsd: null, tokens: [] }
+  const { chain, averagePriceMinutes, depthBlocks, minimum } = gate
+  return ctx.register.snapshot(async (connection) => {
+    const held = secondary === null ? [primary] : [primary, secondary]
+    const index = await readIndexStatus(connection, chains)
+    const status = liveChain(ctx, index, { chain, tokens: held })
+    if (status === undefined)
+      return gateUnavailable(`The index of ${chain.name} is not up to date.`)
+    const untilUnix = status.blockTimeUnix
+    const window = { fromUnix: untilUnix - averagePriceMinutes * 60, untilUnix }
+    const blockNumber = status.blockNumber - depthBlocks
+    const tokens = []
+    let heldUsd = 0n
+    for (const { symbol, decimals } of held) {
+      const average = await averagePrice(connection, listed, { symbol, window })
+      if ('gap' in average)
+        return gateUnavailable(
+          `The price of ${symbol} is unknown (${average.gap} of ${average.symbol}).`,
+        )
+      const at = { token: symbol, address: wallet, chainId: chain.id, blockNumber }
+      const balance = await readBalanceAt(connection, at)
+      const value = valueAt(balance, decimals, average.price)
+      const amount = formatDecimal(balance, decimals)
+      tokens.push({ symbol, amount, priceUsd: toUsdPrice(average.price), valueUsd: toUsd(value) })
+      heldUsd += value
+    }
+    const required = { canMint: heldUsd >= minimum, requiredUsd: toUsd(minimum) }
+    return { ...required, heldUsd: toUsd(heldUsd), tokens }
+  })
+}
+
+export function gateUnavailable(message: string): Refusal {
+  return refuse('gate_unavailable', message, { retryAfterSeconds: 30 })
 }

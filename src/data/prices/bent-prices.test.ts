@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readGate } from '#accounts/metering/tier.ts'
+import { isRefusal } from '#base/refusal.ts'
 import { registerMigrations } from '#data/datasets.ts'
-import { readHoldings } from '#data/stats/holdings.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import type { LocalFile } from '#devnet/local-ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
@@ -133,13 +134,13 @@ test('below its floor a pool gives no price, no value and no gate, and says why'
       const { parts } = await world.readiness()
       assert.equal(parts['price of GRAVE'], 'unknown (low_liquidity of GRAVE)')
       const { ecosystem } = world
-      const { gate } = ecosystem
-      assert.ok(gate !== null && gate !== 'open')
       const clock = () => world.node.chain.head.timestamp * 1_000
-      assert.deepEqual(await readHoldings({ register: engine, ecosystem, clock }, gate, holder), {
-        kind: 'unavailable',
-        message: 'The price of GRAVE is unknown (low_liquidity of GRAVE).',
-      })
+      const refused = await readGate({ register: engine, ecosystem, clock }, holder)
+      assert.ok(isRefusal(refused))
+      assert.deepEqual(
+        [refused.code, refused.message],
+        ['gate_unavailable', 'The price of GRAVE is unknown (low_liquidity of GRAVE).'],
+      )
     })
   }))
 

@@ -100,11 +100,11 @@ function toBatch({ clock, ecosystem }: MeterContext, callers: readonly Caller[])
 type MeterContext = Pick<Context, 'clock'> & { readonly ecosystem: Pick<Ecosystem, 'pricePerCall'> }
 
 /** Calls whose commit succeeded although its reply was lost stay charged. */
-async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+export async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (cause) {
-    throw new MeteringUnavailable('cannot count calls in the accounts store', { cause })
+    throw new MeteringUnavailable('the accounts store cannot be asked', { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { keyAccount } from '#accounts/ledger/account.ts'
-import { getMeter, MeteringUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
+import { getMeter, orUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { type MicroUsd, toUsd } from '#base/money.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
@@ -8,7 +8,7 @@ import { named } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
 import { lastDays, startOfDay, toDate, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { type Connection, StoreError } from '#db/engine.ts'
+import type { Connection } from '#db/engine.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import type { Retained } from '#index/retained.ts'
 import {
@@ -193,7 +193,10 @@ export function usageHistoryRoute(ctx: Context): Route {
       const { caller } = input
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
-      const history = await readUsage(ctx, { caller, days, nowUnix: unixNow(ctx.clock) })
+      const nowUnix = unixNow(ctx.clock)
+      const history = await orUnavailable(() =>
+        ctx.accounts.snapshot((reads) => readHistory(reads, { caller, days, nowUnix })),
+      )
       if (!wantsCsv(input, format)) return answer(200, showHistory(caller.identity, history))
       const csv = toCsv(CsvRow, toCsvRows(history))
       return answer(200, csv, { contentType: CSV_TYPE })
@@ -206,15 +209,6 @@ function refuseDays(): Refusal {
   return refuse('invalid_parameter', `days ${reason}`, {
     errors: [{ in: 'query', name: 'days', reason, ...DAYS, maximum: ANONYMOUS_DAYS_MAX }],
   })
-}
-
-async function readUsage({ accounts }: Context, input: HistoryInput) {
-  try {
-    return await accounts.snapshot((connection) => readHistory(connection, input))
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause
-    throw new MeteringUnavailable('cannot read calls from the accounts store', { cause })
-  }
 }
 
 /** Expects the oldest day first. */
