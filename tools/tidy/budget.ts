@@ -9,11 +9,11 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3711,
+  accounts: 3694,
   api: 3056,
   base: 736,
   chain: 3117,
-  data: 5157,
+  data: 5053,
   db: 1764,
   ecosystem: 2931,
   entry: 689,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 3422,
   payments: 4575,
   site: 1973,
-  tests: 37620,
+  tests: 37602,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
