@@ -28,7 +28,7 @@ export interface Engine {
   /** Has no statement timeout; for long work such as removing a chain. */
   writeWithoutTimeout<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Applies migrations in order. */
-  migrate(migrations: readonly Migration[], onMigration?: OnMigration): Promise<void>
+  migrate(migrations: readonly Migration[]): Promise<void>
   pool?(): PoolFigures
   /**
    * Takes an advisory lock on PostgreSQL; undefined while another process holds it. Absent for embedded stores, which
@@ -70,13 +70,6 @@ export interface Migration {
   readonly name: string
   readonly sql: Tables
 }
-
-/** Called before each migration of a used store, because large tables take minutes. */
-export type OnMigration = (progress: {
-  readonly migration: Migration
-  readonly step: number
-  readonly steps: number
-}) => void
 
 /** The database failed or is unreachable. */
 export class StoreError extends Error {

@@ -2,8 +2,8 @@ import { column } from '#db/sql.ts'
 import {
   type Channel,
   type Connection,
+  type Engine,
   type Migration,
-  type OnMigration,
   StoreError,
   type Tables,
 } from './engine.ts'
@@ -39,31 +39,17 @@ export async function appliedIds(
   return new Set(applied.map((row) => column.integer(row, 'id')))
 }
 
-/** Call it within a transaction. Reports only migrations of a used store. */
+/** Call it within a transaction; `execute` accepts several statements. */
 export async function applyMissing(
+  connection: Connection,
+  execute: (text: string) => Promise<unknown>,
   {
-    connection,
     dialect,
-    execute,
-  }: {
-    readonly connection: Connection
-    readonly dialect: 'sqlite' | 'postgres'
-    /** Accepts several statements. */
-    readonly execute: (text: string) => Promise<unknown>
-  },
-  {
     migrations,
-    applied,
-    onMigration,
-  }: {
-    readonly migrations: readonly Migration[]
-    readonly applied: ReadonlySet<number>
-    readonly onMigration?: OnMigration | undefined
-  },
+  }: { readonly dialect: Engine['dialect']; readonly migrations: readonly Migration[] },
 ): Promise<void> {
-  const missing = migrations.filter(({ id }) => !applied.has(id))
-  for (const [index, migration] of missing.entries()) {
-    if (applied.size > 0) onMigration?.({ migration, step: index + 1, steps: missing.length })
+  const applied = await appliedIds(connection, migrations)
+  for (const migration of migrations.filter(({ id }) => !applied.has(id))) {
     await execute(listStatements(migration, dialect))
     await connection.run(
       sql`insert into migrations (id, name) values (${migration.id}, ${migration.name})`,

@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs'
-import type { Logger } from 'pino'
 import { callerTables } from '#accounts/keys/caller-tables.ts'
 import { revokeAgain } from '#accounts/keys/revoked-keys.ts'
 import { recordRestore } from '#accounts/ledger/account.ts'
@@ -8,7 +7,7 @@ import { unixNow } from '#base/time.ts'
 import { type Config, ConfigError, type StoreSetting } from '#config.ts'
 import type { Context } from '#context.ts'
 import { registerMigrations, registerName } from '#data/datasets.ts'
-import { type Engine, type OnMigration, StoreError } from '#db/engine.ts'
+import { type Engine, StoreError } from '#db/engine.ts'
 import { firstSchema } from '#db/migrate.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
@@ -44,25 +43,14 @@ export const accountsMigrations = firstSchema('accounts', [
   registersTables,
 ])
 
-/** Logs each migration, because migrations delay the start. */
-function reportMigrations(logger: Pick<Logger, 'info'>): OnMigration {
-  return ({ migration, step, steps }) =>
-    logger.info({ migration: migration.id, step, steps }, `migrating tables: ${migration.name}`)
-}
-
-export async function migrateStore(
-  engine: Engine,
-  name: 'register' | 'accounts',
-  onMigration?: OnMigration,
-): Promise<void> {
-  await engine.migrate(name === 'accounts' ? accountsMigrations : registerMigrations, onMigration)
+export async function migrateStore(engine: Engine, name: 'register' | 'accounts'): Promise<void> {
+  await engine.migrate(name === 'accounts' ? accountsMigrations : registerMigrations)
 }
 
 /** Migrates both stores. Throws StoreError and leaves nothing open. */
 export async function openStores(
   config: Pick<Config, 'dataFolder' | 'database' | 'newAccounts'>,
   ecosystem: Ecosystem,
-  onMigration?: OnMigration,
 ): Promise<Stores> {
   refuseLostAccounts(config)
   const accounts = await openStore(config.dataFolder, 'accounts', config.database)
@@ -73,8 +61,8 @@ export async function openStores(
     await Promise.all([...open].map((each) => each.close()))
   }
   try {
-    await migrateStore(accounts, 'accounts', onMigration)
-    await migrateStore(register, 'register', onMigration)
+    await migrateStore(accounts, 'accounts')
+    await migrateStore(register, 'register')
     return { register, accounts, admissions, close }
   } catch (error) {
     await close()
@@ -154,7 +142,7 @@ export async function openContext(
   { config, clock, logger }: Pick<Context, 'config' | 'clock' | 'logger'>,
   ecosystem: Ecosystem,
 ): Promise<OpenContext> {
-  const stores = await openStores(config, ecosystem, reportMigrations(logger))
+  const stores = await openStores(config, ecosystem)
   await noteRestore(config, stores.accounts, unixNow(clock))
   return { config, ecosystem, ...stores, clock, logger }
 }

@@ -39,19 +39,6 @@ export function describeEngine(name: string, open: () => Promise<Engine>): void 
     )
   })
 
-  opened('migrations of a store in use are reported one by one', async (engine) => {
-    const told: string[] = []
-    const more = [3, 4].map((id) => ({
-      id,
-      name: `more ${id}`,
-      sql: `create table more_${id} (id bigint)`,
-    }))
-    await engine.migrate([...MIGRATIONS, ...more], ({ migration, step, steps }) => {
-      told.push(`${migration.name}: ${step} of ${steps}`)
-    })
-    assert.deepEqual(told, ['more 3: 1 of 2', 'more 4: 2 of 2'])
-  })
-
   opened('a database of a newer version is refused', async (engine) => {
     await assert.rejects(engine.migrate(MIGRATIONS.slice(0, 1)), /does not know/)
   })

@@ -1,5 +1,5 @@
-import type { Engine, Migration, OnMigration } from '../engine.ts'
-import { appliedIds, applyMissing } from '../migrate.ts'
+import type { Engine, Migration } from '../engine.ts'
+import { applyMissing } from '../migrate.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { listen } from './listen.ts'
 import { PostgresConnection, type PostgresConnectionOptions } from './postgres-connection.ts'
@@ -60,9 +60,9 @@ export function openPostgres(options: PostgresOptions): Engine {
     write: (work) => pool.use((connection) => transact(connection, writes(schema), work)),
     writeWithoutTimeout: (work) =>
       onOwnConnection(settings, (connection) => transact(connection, WITHOUT_TIMEOUT, work)),
-    async migrate(migrations, onMigration) {
+    async migrate(migrations) {
       return onOwnConnection(settings, (connection) =>
-        migrateWithin(connection, { schema, migrations, onMigration }),
+        migrateWithin(connection, schema, migrations),
       )
     },
     pool: () => pool.figures(),
@@ -129,26 +129,16 @@ async function onOwnConnection<T>(
 
 async function migrateWithin(
   connection: PostgresConnection,
-  {
-    schema,
-    migrations,
-    onMigration,
-  }: Pick<PostgresOptions, 'schema'> & {
-    readonly migrations: readonly Migration[]
-    readonly onMigration: OnMigration | undefined
-  },
+  schema: PostgresOptions['schema'],
+  migrations: readonly Migration[],
 ): Promise<void> {
   await transact(connection, writes(schema), async (tx) => {
     // Waits without limit, because another process may hold the lock for long.
     await connection.command('set local lock_timeout = 0; set local statement_timeout = 0')
     await connection.command(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     await makeSchema(connection, schema)
-    const applied = await appliedIds(tx, migrations)
     const execute = (text: string) => connection.command(text)
-    await applyMissing(
-      { connection: tx, dialect: 'postgres', execute },
-      { migrations, applied, onMigration },
-    )
+    await applyMissing(tx, execute, { dialect: 'postgres', migrations })
   })
 }
 

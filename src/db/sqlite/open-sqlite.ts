@@ -8,13 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { Mutex } from '#base/async.ts'
 import { type BulkInsert, ConstraintError } from '#db/engine.ts'
 import { type Row, type Sql, type SqlValue, toPlain } from '#db/sql.ts'
-import {
-  type Connection,
-  type Engine,
-  type Migration,
-  type OnMigration,
-  StoreError,
-} from '../engine.ts'
+import { type Connection, type Engine, type Migration, StoreError } from '../engine.ts'
 import { appliedIds, applyMissing } from '../migrate.ts'
 import { sql } from '../sql.ts'
 
@@ -82,8 +76,7 @@ export function openSqlite(options: SqliteOptions): Engine {
     snapshot: (work) => read(() => inTransaction(reader, 'begin', work)),
     write,
     writeWithoutTimeout: (work) => write(work),
-    migrate: (migrations, onMigration) =>
-      migrate(reader, { writer, write }, { migrations, onMigration }),
+    migrate: (migrations) => migrate(reader, { writer, write }, migrations),
     close: () =>
       writes.run(() =>
         snapshots.run(async () => {
@@ -169,24 +162,14 @@ async function beginNewLog(writer: SqliteConnection, log: LogSync): Promise<void
 async function migrate(
   reader: SqliteConnection,
   { writer, write }: { readonly writer: SqliteConnection; readonly write: Engine['write'] },
-  {
-    migrations,
-    onMigration,
-  }: {
-    readonly migrations: readonly Migration[]
-    readonly onMigration: OnMigration | undefined
-  },
+  migrations: readonly Migration[],
 ): Promise<void> {
   // Usually no migration is missing, so avoid waiting for a writer.
   if (!(await isMissingAny(reader, migrations))) return
   await write(async (connection) => {
     await writer.execute(MIGRATIONS_TABLE)
-    const applied = await appliedIds(connection, migrations)
     const execute = (text: string) => writer.execute(text)
-    await applyMissing(
-      { connection, dialect: 'sqlite', execute },
-      { migrations, applied, onMigration },
-    )
+    await applyMissing(connection, execute, { dialect: 'sqlite', migrations })
   })
 }
 
