@@ -14,16 +14,16 @@ export const budget: Readonly<Record<string, number>> = {
   base: 736,
   chain: 3117,
   data: 5053,
-  db: 1764,
+  db: 1716,
   ecosystem: 2931,
   entry: 689,
   feed: 1590,
   index: 4670,
-  main: 1316,
+  main: 1304,
   ops: 3422,
   payments: 4575,
   site: 1973,
-  tests: 37602,
+  tests: 37589,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
