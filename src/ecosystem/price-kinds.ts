@@ -15,8 +15,7 @@ import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'
 import { erc4626 } from './price-kinds/erc4626.ts'
 import { fixed } from './price-kinds/fixed.ts'
 import { solidly } from './price-kinds/solidly.ts'
-import { pancakeswapV3, uniswapV2, uniswapV3 } from './price-kinds/uniswap.ts'
-import { uniswapV4 } from './price-kinds/uniswap-v4.ts'
+import { pancakeswapV3, uniswapV2, uniswapV3, uniswapV4 } from './price-kinds/uniswap.ts'
 
 /** A new kind is one line here. */
 export const priceKinds = [

@@ -63,8 +63,7 @@ async function runCheck(
   { config, clock, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
-  const [{ checkDatabase, checkRegister }, { checkFile }, { localFilePath }] = await Promise.all([
-    import('#ops/setup/check-stores.ts'),
+  const [{ checkDatabase, checkFile, checkRegister }, { localFilePath }] = await Promise.all([
     import('#ops/setup/check-file.ts'),
     import('#main/local-chains.ts'),
   ])

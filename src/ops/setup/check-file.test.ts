@@ -8,7 +8,6 @@ import { readConfig } from '#config.ts'
 import { accounts, addresses } from '#devnet/addresses.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { localFile } from '#main/local-chains.ts'
-import { checkEndpoints } from '#ops/setup/check-file.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
@@ -16,8 +15,7 @@ import { startLyingNode } from '#test/lying-node.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
 import { baseWith, onBase } from '#test/token-world.ts'
-import { checkFile } from './check-file.ts'
-import { checkDatabase } from './check-stores.ts'
+import { checkDatabase, checkEndpoints, checkFile } from './check-file.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sexton-check-'))
 after(() => rm(folder, { recursive: true }))

@@ -1,13 +1,20 @@
+import { existsSync } from 'node:fs'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
+import type { Config } from '#config.ts'
+import { registerName } from '#data/datasets.ts'
+import { StoreError } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
 import { ProofError } from '#index/call-view.ts'
 import { proveEcosystem, proveStartBlocks } from '#index/prove-ecosystem.ts'
+import { type StoreName, storeFile } from '#main/registers.ts'
 import { openSources } from '#main/run-index.ts'
+import { openStore } from '#main/stores.ts'
 import { describeError } from './chain-view.ts'
 import { joinOutcomes, judgeMappings, type Outcome } from './check-mappings.ts'
 
@@ -118,5 +125,72 @@ async function judgeEndpoint(
     return undefined
   } catch (error) {
     return useless(`does not answer (${describeError(error)}); check the URL, or start the node`)
+  }
+}
+
+/** Config of PostgreSQL under which acknowledged debits can be lost. */
+const REFUSED = [
+  { name: 'synchronous_commit', values: ['off', 'local'], why: 'a debit must outlive a crash' },
+  { name: 'fsync', values: ['off'], why: 'a power loss would lose debits' },
+  { name: 'full_page_writes', values: ['off'], why: 'a power loss could damage tables' },
+  { name: 'transaction_read_only', values: ['on'], why: 'this is a standby; name the primary' },
+]
+
+const FIELD = 'SEXTON_DATABASE_URL'
+
+/** Asks PostgreSQL whether it can be reached, and keeps what it acknowledges. */
+export async function checkDatabase({
+  database,
+}: Pick<Config, 'database'>): Promise<readonly Problem[]> {
+  if (database.kind === 'sqlite') return []
+  const engine = await openStore('', 'accounts', database)
+  try {
+    const rows = await engine.read(sql`select name, setting from pg_settings`)
+    const values = new Map(rows.map((row) => [row.name, String(row.setting)]))
+    return REFUSED.flatMap(({ name, values: refused, why }) => {
+      const value = values.get(name) ?? ''
+      return refused.includes(value)
+        ? [{ field: FIELD, message: `${name} is ${value}: ${why}` }]
+        : []
+    })
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return [{ field: FIELD, message: error.message }]
+  } finally {
+    await engine.close()
+  }
+}
+
+/** Says that no register is built from the file yet; undefined if one is. */
+export async function checkRegister(
+  { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
+  ecosystem: Ecosystem,
+): Promise<string | undefined> {
+  const name = registerName(ecosystem)
+  const isThere = (store: StoreName) =>
+    database.kind === 'postgres' || existsSync(storeFile(dataFolder, store))
+  const isBuilt =
+    isThere('accounts') && isThere(name) && (await isWhole(name, dataFolder, database))
+  if (isBuilt) return undefined
+  return 'no register is built from this file: run "sexton build" while the service runs, then restart it. A start without it answers `syncing` until all is read'
+}
+
+async function isWhole(
+  name: StoreName,
+  dataFolder: string,
+  database: Config['database'],
+): Promise<boolean> {
+  const accounts = await openStore(dataFolder, 'accounts', database)
+  try {
+    const rows = await accounts.read(
+      sql`select name from registers where name = ${name} and whole_unix is not null`,
+    )
+    return rows.length > 0
+  } catch (error) {
+    // Accounts that were never used have no tables.
+    if (!(error instanceof StoreError)) throw error
+    return false
+  } finally {
+    await accounts.close()
   }
 }
