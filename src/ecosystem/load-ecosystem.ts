@@ -14,7 +14,7 @@ import { eventKinds } from '#data/kinds.ts'
 import type { Ecosystem } from './ecosystem.ts'
 import { type EcosystemFile, ecosystemFile } from './ecosystem-file.ts'
 import { EcosystemError, Problems } from './problem.ts'
-import { resolveEcosystem } from './resolve-ecosystem.ts'
+import { resolveEcosystem, type Shaped } from './resolve-ecosystem.ts'
 
 /** Reads `.json`, or a module with a default export; throws EcosystemError. */
 export async function loadEcosystem(path: string): Promise<Ecosystem> {
@@ -173,12 +173,6 @@ function registerResolution(file: string) {
 
 function fail(path: string, message: string): never {
   throw new EcosystemError(path, [{ field: 'file', message }])
-}
-
-/** The file without its invalid entries, and these, by part. */
-export interface Shaped {
-  readonly file: EcosystemFile
-  readonly left: Readonly<Record<string, readonly unknown[]>>
 }
 
 /**

@@ -9,7 +9,6 @@ import type { EcosystemFile } from './ecosystem-file.ts'
 import { argument } from './event-arguments.ts'
 import { requireArguments, resolveEvent } from './event-kind.ts'
 import type { EventSource } from './event-source.ts'
-import type { Shaped } from './load-ecosystem.ts'
 import { type PriceFile, priceKinds } from './price-kinds.ts'
 import {
   findPath,
@@ -21,6 +20,12 @@ import {
 } from './priced-token.ts'
 import type { Problems } from './problem.ts'
 import { Resolver } from './resolver.ts'
+
+/** The file without its invalid entries, and these, by part. */
+export interface Shaped {
+  readonly file: EcosystemFile
+  readonly left: Readonly<Record<string, readonly unknown[]>>
+}
 
 /** Reports every mistake and returns undefined if there are any. */
 export function resolveEcosystem(shaped: Shaped, problems: Problems): Ecosystem | undefined {
