@@ -15,15 +15,15 @@ export const budget: Readonly<Record<string, number>> = {
   chain: 3117,
   data: 5053,
   db: 1716,
-  ecosystem: 2931,
+  ecosystem: 2914,
   entry: 689,
   feed: 1590,
   index: 4670,
   main: 1304,
-  ops: 3422,
+  ops: 3415,
   payments: 4575,
   site: 1973,
-  tests: 37589,
+  tests: 37587,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
