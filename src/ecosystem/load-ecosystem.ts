@@ -29,7 +29,7 @@ export async function loadEcosystemFile(path: string, environment = process.env)
   if (!existsSync(path)) fail(path, `${path} does not exist; ${ABSENT}`)
   const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
   const problems = new Problems()
-  const filled = fillIn(toPlain(content), environment, problems)
+  const filled = fillIn(content, environment, problems)
   if (problems.list.length > 0) throw new EcosystemError(path, problems.list)
   return withModulePaths(filled, dirname(resolve(path)))
 }
@@ -40,7 +40,8 @@ const NAME = /\$\{([^}]*)\}/g
 
 /**
  * Replaces `${NAME}` in string values by variables of the environment; reports each that is not
- * set, and names none of the values.
+ * set, and names none of the values. The copy has own enumerable members only, as another thread
+ * receives them: a module may export proxies, or instances of classes.
  */
 export function fillIn(
   value: unknown,
@@ -87,20 +88,10 @@ function withModulePaths(file: unknown, folder: string): unknown {
 /** `name` prefixes each line of the error. */
 export function parseEcosystem(name: string, value: unknown): Ecosystem {
   const problems = new Problems()
-  const shaped = checkShape(toPlain(value), problems)
+  const shaped = checkShape(value, problems)
   const ecosystem = shaped && resolveEcosystem(shaped, problems)
   if (ecosystem === undefined) throw new EcosystemError(name, problems.list)
   return ecosystem
-}
-
-/**
- * Own enumerable members only, as another thread receives them: both must resolve the same file. A
- * module may export proxies, or instances of classes.
- */
-function toPlain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toPlain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toPlain(each)]))
 }
 
 async function readJson(path: string): Promise<unknown> {
