@@ -15,7 +15,7 @@ export const budget: Readonly<Record<string, number>> = {
   chain: 3117,
   data: 5053,
   db: 1716,
-  ecosystem: 2914,
+  ecosystem: 2905,
   entry: 689,
   feed: 1590,
   index: 4670,
