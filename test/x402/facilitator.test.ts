@@ -142,7 +142,7 @@ describe('payments through a facilitator that is another service', () => {
     const { errorReason } = decodePaymentResponseHeader(
       refused.headers.get('payment-response') ?? '',
     )
-    assert.equal(errorReason, 'invalid_exact_evm_payload_undeployed_smart_wallet')
+    assert.equal(errorReason, 'invalid_exact_evm_payload_signature')
   })
 
   test('the facilitator learns from a payment what its list of services shows', () => {

@@ -46,22 +46,16 @@ const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
 /** Each message has a page at /problems/{message}. */
 export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
 
-const enumOf = (values: readonly string[], options = {}) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    options,
-  )
-
 /** Has no balances, so anyone may read it. */
 const PrepaymentRecord = named('Prepayment', {
   id: Type.String({ format: 'uuid' }),
   txHash: Type.String(),
   amountUsd: Type.Number({ description: 'As claimed; once verified, what the chain shows.' }),
   verified: Type.Boolean(),
-  message: enumOf(PREPAYMENT_MESSAGES, {
+  message: Type.Enum([...PREPAYMENT_MESSAGES], {
     description: 'What it means and what to do: /problems/{message}.',
   }),
-  status: enumOf(Object.keys(MESSAGE_OF)),
+  status: Type.Enum(Object.keys(MESSAGE_OF)),
   apiKeyPublicId: Type.String(),
   payerAddress: Type.String(),
   creditedUsd: Type.Union([Type.Number(), Type.Null()]),

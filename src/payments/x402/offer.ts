@@ -336,9 +336,8 @@ export const FAULTS = {
     'the authorization has expired, or has less than ten seconds left',
   invalid_exact_evm_payload_authorization_valid_before_too_late:
     'the authorization is valid for more than an hour',
-  invalid_exact_evm_payload_signature: 'the payer did not sign this authorization',
-  invalid_exact_evm_payload_undeployed_smart_wallet:
-    'the paying contract wallet is not deployed; deploy it first, for example by a transaction of its own',
+  invalid_exact_evm_payload_signature:
+    'the payer did not sign this authorization, or is a contract wallet that is not deployed yet',
   insufficient_funds: 'the payer holds less than the amount',
   invalid_transaction_state:
     'the transfer fails on the chain: the payer withdrew it, or the asset refuses it',

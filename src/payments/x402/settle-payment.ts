@@ -228,7 +228,7 @@ async function verify(
     if (!hasTimeLeft(ctx, payment.authorization))
       return reject('invalid_exact_evm_payload_authorization_valid_before')
     if (isValid) return undefined
-    if (isSignatureFault(invalidReason)) return reject(await judgeSignature(settling, payment))
+    if (isSignatureFault(invalidReason)) return reject('invalid_exact_evm_payload_signature')
     if (await isUsed(settling, payment)) return 'used'
     const isPoor = !(await holdsEnough(settling, payment))
     return reject(isPoor ? 'insufficient_funds' : 'invalid_transaction_state')
@@ -241,18 +241,6 @@ async function verify(
 /** Codes of the library, of x402 v1, and of the library for wallets that are not deployed (ERC-6492). */
 function isSignatureFault(reason: string | undefined): boolean {
   return /^invalid_exact_evm_(payload_)?signature$|^eip6492_factory_not_allowed$/.test(reason ?? '')
-}
-
-const KEY_SIGNATURE_LENGTH = 132
-
-async function judgeSignature(
-  { rpc }: Settling,
-  { authorization, signature }: X402Payment,
-): Promise<PaymentFault> {
-  const isOfContract = signature.length > KEY_SIGNATURE_LENGTH
-  return isOfContract && (await rpc.code(authorization.from)) === '0x'
-    ? 'invalid_exact_evm_payload_undeployed_smart_wallet'
-    : 'invalid_exact_evm_payload_signature'
 }
 
 const POLL_MS = 500

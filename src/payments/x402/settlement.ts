@@ -195,8 +195,7 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
     transactionCount: async (account: Address, at: 'latest' | 'pending') =>
       Number(toQuantity(await ask('eth_getTransactionCount', [account, at]))),
     /** Returns `0x` if there is no contract. */
-    code: async (account: Address): Promise<Hash> =>
-      parseBytes(await ask('eth_getCode', [account, 'latest'])),
+    code: source.code,
     async call({ at, gas, ...input }: CallInput): Promise<Hash> {
       const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
       const block = at === undefined ? 'latest' : `0x${at.toString(16)}`
