@@ -34,14 +34,13 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
   if (isRefusal(caller)) return caller
   if (!acceptsType(headers.accept, 'application/json'))
     return refuse('invalid_parameter', 'Accept must allow application/json')
-  const answered: Answered = { headers: [] }
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: true,
     // Keeps pages of other sites from reaching a server in the victim's private network.
     enableDnsRebindingProtection: true,
     allowedOrigins: [new URL(deps.ctx.ecosystem.service.publicBaseUrl).origin],
   })
-  const server = createServer(deps, message, answered)
+  const server = createServer(deps, message)
   await server.connect(transport)
   try {
     const response = await transport.handleRequest(toRequest(deps, message), {
@@ -49,17 +48,11 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
       parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
     })
     const type = response.headers.get('content-type')
-    const typed = type === null ? [] : ['Content-Type', type]
-    const all = ['Cache-Control', 'no-store', ...answered.headers, ...typed]
-    return { status: response.status, headers: all, body: await response.text() }
+    const headers = ['Cache-Control', 'no-store', ...(type === null ? [] : ['Content-Type', type])]
+    return { status: response.status, headers, body: await response.text() }
   } finally {
     await server.close()
   }
-}
-
-/** Headers that a tool's call adds to the answer. */
-interface Answered {
-  headers: readonly string[]
 }
 
 /** Some clients send null for absent members, so drop them. */
@@ -86,7 +79,7 @@ function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
   })
 }
 
-function createServer(deps: McpDeps, message: Call, answered: Answered): Server {
+function createServer(deps: McpDeps, message: Call): Server {
   const { name, version } = getServiceFacts(deps.ctx)
   const server = new Server(
     { name, version },
@@ -102,13 +95,11 @@ function createServer(deps: McpDeps, message: Call, answered: Answered): Server 
         ErrorCode.InvalidParams,
         `unknown tool "${params.name}"; tools/list names them`,
       )
-    const { result, headers } = await callTool(deps.ctx, message, {
+    return callTool(deps.ctx, message, {
       route,
       values: params.arguments ?? {},
       payment: params._meta?.['x402/payment'],
     })
-    answered.headers = headers
-    return result
   })
   return server
 }
@@ -119,23 +110,13 @@ interface ToolCall {
   readonly payment: unknown
 }
 
-interface Called {
-  readonly result: CallToolResult
-  /** Headers of the answer to the message. */
-  readonly headers: readonly string[]
-}
-
 /** Handles the tool like any other call of the client that sent the message: the same checks, count and payment. */
-export async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Called> {
+async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<CallToolResult> {
   const wrong = wrongArguments(tool)
-  if (wrong !== undefined) return { result: failed(wrong), headers: [] }
+  if (wrong !== undefined) return failed(wrong)
   const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
   const headers = toHeaderMap(outgoing)
-  const source = headers.get('x-ratelimit-source')
-  return {
-    result: { ...toToolResult(outgoing, headers), _meta: toResultMeta(headers) },
-    headers: source === undefined ? [] : ['X-RateLimit-Source', source],
-  }
+  return { ...toToolResult(outgoing, headers), _meta: toResultMeta(headers) }
 }
 
 /** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
