@@ -52,13 +52,10 @@ try {
 }
 const names = {
   publicBaseUrl: world.file.service.publicBaseUrl,
-  service: world.file.service.name,
-  keyPrefix: world.file.service.keyPrefix,
-  primary: 'GRAVE',
-  secondary: 'CRYPT',
+  service: `${world.file.service.name}: `,
+  keyPrefix: `${world.file.service.keyPrefix}_`,
   asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   payTo: accounts.payTo,
-  network: 'base',
 }
 const sorted = Object.fromEntries(Object.entries(problems).sort(([a], [b]) => (a < b ? -1 : 1)))
 // Both services are one to the reader.

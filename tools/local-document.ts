@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { buildOpenApi } from '#api/document-pages.ts'
 import { healthRoutes } from '#api/health-routes.ts'
 import { metaRoute } from '#api/meta-route.ts'
+import { toOpenApi } from '#api/openapi.ts'
 import { readConfig } from '#config.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
@@ -32,7 +32,7 @@ export async function localDocument() {
       metaRoute(ctx),
       ...healthRoutes(composed),
     ]
-    return buildOpenApi(ctx, routes)
+    return toOpenApi(ctx, routes)
   } finally {
     await engine.close()
     await rm(folder, { recursive: true })

@@ -353,7 +353,7 @@ export type KeyMessage = {
 }
 
 export type KeyUsage = {
-  /** Null: keys beyond the newest 100, and calls of a time when keys were not told apart. */
+  /** Null: keys beyond the newest 100. */
   readonly publicId: string | null
   /** Charged calls, paid ones included. */
   readonly requestCount: number

@@ -1,24 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Fastify from 'fastify'
-import { capturedExamples, type Examples, liveExamples } from '#api/examples.ts'
+import { liveExamples } from '#api/examples.ts'
 import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
-import {
-  GUIDES,
-  guidePage,
-  markdownFiles,
-  type Page,
-  relinked,
-  type StaticContent,
-  staticPage,
-} from '#api/pages.ts'
-import type { JsonObject } from '#base/json.ts'
+import { GUIDES, guidePage, markdownFiles, type Page, relinked, staticPage } from '#api/pages.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
-import { PaymentRequiredBody, paymentRequiredBody } from '#payments/x402/offer.ts'
 import type { Route } from '#route.ts'
 import { listMetrics } from './meta-route.ts'
 import { TOPUP, toOpenApi } from './openapi.ts'
@@ -29,23 +19,15 @@ const EXAMPLES_MS = 60_000
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
   const facts = getServiceFacts(ctx)
-  const openapi = livePage(ctx, routes, {
-    path: '/openapi.json',
-    contentType: 'application/json; charset=utf-8',
-    text: (answers) => JSON.stringify(buildOpenApi(ctx, routes, answers)),
-  })
+  const openapi = openApiPage(ctx, routes)
   return [
     openapi,
     { ...openapi, path: '/openapi/v1.json' },
-    livePage(
-      ctx,
-      routes.filter(({ operationId }) => operationId === SAMPLE),
-      {
-        path: '/llms.txt',
-        contentType: 'text/plain; charset=utf-8',
-        text: (answers) => llmsText(facts, routes, answers[SAMPLE]?.[200]),
-      },
-    ),
+    staticPage({
+      path: '/llms.txt',
+      contentType: 'text/plain; charset=utf-8',
+      text: llmsText(facts, routes),
+    }),
     ...discoveryPages(facts, routes),
     ...scalarPages(facts),
     problemPage(),
@@ -54,23 +36,16 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
   ]
 }
 
-/** /llms.txt shows this operation's answer. */
-const SAMPLE = 'getStatsHistory'
-
-/** A document with live examples. */
-function livePage(
-  { clock }: Context,
-  routes: readonly Route[],
-  content: Pick<StaticContent, 'path' | 'contentType'> & { text(answers: Examples): string },
-): Page {
+function openApiPage(ctx: Context, routes: readonly Route[]): Page {
   let builtMs = Number.NEGATIVE_INFINITY
   return staticPage({
-    ...content,
+    path: '/openapi.json',
+    contentType: 'application/json; charset=utf-8',
     async text() {
-      builtMs = clock()
-      return content.text(await liveExamples(routes))
+      builtMs = ctx.clock()
+      return JSON.stringify(toOpenApi(ctx, routes, await liveExamples(routes)))
     },
-    isFresh: () => clock() - builtMs < EXAMPLES_MS,
+    isFresh: () => ctx.clock() - builtMs < EXAMPLES_MS,
   })
 }
 
@@ -92,63 +67,8 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
   return [staticPage({ path: '/.well-known/x402', contentType, text })]
 }
 
-/** `live` examples replace captured ones. */
-export function buildOpenApi(
-  ctx: Context,
-  routes: readonly Route[],
-  live: Examples = {},
-): JsonObject {
-  const facts = getServiceFacts(ctx)
-  const captured = capturedExamples(facts)
-  const examples = { ...captured, answers: { ...captured.answers, ...live } }
-  return toOpenApi({
-    info: {
-      title: `${facts.name} API`,
-      version: facts.version,
-      summary: 'On-chain history and statistics of a token ecosystem',
-      description: describeService(facts),
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    serverUrl: facts.publicBaseUrl,
-    routes,
-    tags: listTags(facts, routes),
-    bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
-    paymentRequired:
-      facts.payment === null
-        ? null
-        : {
-            schema: PaymentRequiredBody,
-            example: paymentRequiredBody(
-              ctx,
-              { kind: 'anonymous', dailyQuota: ctx.ecosystem.quotas.anonymous },
-              false,
-            ),
-            pricePerCallUsd: facts.pricePerCallUsd,
-          },
-    examples,
-  })
-}
-
-const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem now and over time' }
-
-const OTHER_TAGS = [
-  { name: 'Holders', description: 'Who holds how much' },
-  { name: 'Stream', description: 'Changes as they happen, as server-sent events' },
-  { name: 'Keys', description: 'API keys, minted with a wallet signature' },
-  { name: 'Usage', description: 'Calls counted today' },
-  { name: 'Payment', description: 'Calls beyond the quota, paid in advance' },
-  { name: 'Service', description: 'The service itself; never metered' },
-]
-
-function listTags({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
-  const used = new Set(routes.map((route) => route.tag))
-  const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
-  const declared = known.filter(({ name }) => used.delete(name))
-  return [...declared, ...[...used].map((name) => ({ name, description: name }))]
-}
-
 /** Writes the service overview for language models (llmstxt.org). */
-function llmsText(facts: ServiceFacts, routes: readonly Route[], sample: unknown): string {
+function llmsText(facts: ServiceFacts, routes: readonly Route[]): string {
   const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
   const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
   const lines = present.map((route) => {
@@ -175,22 +95,9 @@ ${lines.join('\n')}
 ## Metrics and periods
 
 \`metric\` of \`/api/stats/history\` is one of ${listMetrics(facts).join(', ')}. \`period\` is \`1d\` to \`3650d\`, or \`all\`.
-${sampleText(sample)}
+
 ${describeService(facts)}
 ${payingText(facts, routes)}`
-}
-
-function sampleText(sample: unknown): string {
-  if (sample === undefined) return ''
-  return `
-## An answer
-
-\`GET /api/stats/history?period=2d\`:
-
-\`\`\`json
-${JSON.stringify(sample)}
-\`\`\`
-`
 }
 
 /** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */

@@ -59,55 +59,31 @@ async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
 
 /** Written by `tools/capture-examples.ts` from a running service. */
 interface Captured {
-  /** Names of the captured service, replaced by this one's. */
+  /** Texts of the captured service, replaced by this one's. */
   readonly names: Readonly<Record<string, string>>
   readonly requests: Readonly<Record<string, unknown>>
   readonly answers: Examples
   readonly problems: Readonly<Partial<Record<RefusalCode, unknown>>>
 }
 
-type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment' | 'tokens'>
+type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment'>
 
 export type CapturedExamples = Omit<Captured, 'names'>
 
-/** Bodies of keys, payments, usage and problems, in the names of this service. */
+/** Bodies of keys, payments, usage and problems, with the URL, name, keys and payee of this service. */
 export function capturedExamples(facts: NamedFacts): CapturedExamples {
   const { names, ...rest } = captured as Captured
-  const own = ownNames(facts)
-  const known = Object.entries(names)
-  const ownOf = new Map(known.map(([name, theirs]) => [theirs, own[name] ?? theirs]))
-  // Replaces in one pass, because this service's primary token may be named like the captured secondary.
-  const any = new RegExp(known.map(toPattern).join('|'), 'g')
-  const text = JSON.stringify(rest).replace(any, (theirs) =>
-    JSON.stringify(ownOf.get(theirs)).slice(1, -1),
-  )
-  return JSON.parse(text)
-}
-
-/** A symbol is replaced only as a whole JSON string, the prefix of keys only before `_`. */
-function toPattern([name, theirs]: [string, string]): string {
-  const text = theirs.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  if (name === 'service') return `(?<=")${text}(?=: )`
-  if (name === 'keyPrefix') return `${text}(?=_)`
-  if (name === 'network') return `(?<="network":")${text}(?=")`
-  if (name === 'primary' || name === 'secondary') return `(?<=")${text}(?=")`
-  return text
-}
-
-/** Undefined names stay as captured. */
-function ownNames(facts: NamedFacts): Readonly<Record<string, string | undefined>> {
-  const { payment, tokens } = facts
-  const symbolOf = (role: string) => tokens.find((token) => token.role === role)?.symbol
-  return {
+  const own: Readonly<Record<string, string | undefined>> = {
     publicBaseUrl: facts.publicBaseUrl,
-    service: facts.name,
-    keyPrefix: facts.keyPrefix,
-    primary: symbolOf('primary'),
-    secondary: symbolOf('secondary'),
-    asset: payment?.asset,
-    payTo: payment?.payTo,
-    network: payment?.network,
+    service: `${facts.name}: `,
+    keyPrefix: `${facts.keyPrefix}_`,
+    asset: facts.payment?.asset,
+    payTo: facts.payment?.payTo,
   }
+  let text = JSON.stringify(rest)
+  for (const [name, theirs] of Object.entries(names))
+    text = text.replaceAll(theirs, () => JSON.stringify(own[name] ?? theirs).slice(1, -1))
+  return JSON.parse(text)
 }
 
 /** Calls a route of this server without charge, for documents that are the same for everyone. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { GUIDES } from '#api/pages.ts'
 import { type Address, showAddress } from '#base/address.ts'
-import { sleep } from '#base/async.ts'
+import { sleep, TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'
 import { VERSION } from '#base/package-root.ts'
 import { named, recordOf } from '#base/schema.ts'
@@ -115,27 +115,19 @@ export function metaRoute(ctx: Context): Route {
   })
 }
 
-/** Anomalies change rarely. */
-const FRESH_MS = 5_000
-
 /** The constant part must answer while the register is unavailable. */
 const WAIT_MS = 100
 
-const lastAnomalies = oncePerContext(() => ({
-  found: [] as readonly Static<typeof anomalies>[],
-  readMs: Number.NEGATIVE_INFINITY,
-}))
+/** Anomalies change rarely. */
+const getCache = oncePerContext(
+  ({ clock }) => new TtlCache<readonly Static<typeof anomalies>[]>({ clock, max: 1, ttlMs: 5_000 }),
+)
 
 async function recentAnomalies(ctx: Context): Promise<readonly Static<typeof anomalies>[]> {
-  const { register, ecosystem, clock } = ctx
-  const last = lastAnomalies(ctx)
-  if (Math.abs(clock() - last.readMs) < FRESH_MS) return last.found
-  last.readMs = clock()
-  const read = async () => {
-    last.found = await register.snapshot((reads) => readMappingAnomalies(reads, ecosystem))
-  }
-  await Promise.race([read().catch(() => undefined), sleep(WAIT_MS)])
-  return last.found
+  const read = getCache(ctx).get('', async () =>
+    ctx.register.snapshot((reads) => readMappingAnomalies(reads, ctx.ecosystem)),
+  )
+  return (await Promise.race([read.catch(() => undefined), sleep(WAIT_MS)])) ?? []
 }
 
 function toServiceRecord(facts: ServiceFacts) {

@@ -2,34 +2,21 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
-import type { CapturedExamples } from '#api/examples.ts'
+import { capturedExamples, type Examples } from '#api/examples.ts'
+import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
 import { isObject, type JsonObject } from '#base/json.ts'
 import { REFUSALS, type RefusalCode } from '#base/refusal.ts'
 import { tiers } from '#base/tier.ts'
+import type { Context } from '#context.ts'
+import { PaymentRequiredBody, paymentRequiredBody } from '#payments/x402/offer.ts'
 import type { Route } from '#route.ts'
-
-interface OpenApiInput {
-  /** OpenAPI `info`: title, version, license, Markdown description. */
-  readonly info: JsonObject
-  /** Has no trailing slash. */
-  readonly serverUrl: string
-  readonly routes: readonly Route[]
-  readonly tags: readonly { readonly name: string; readonly description: string }[]
-  readonly bearerFormat: string
-  /** The 402 body; null without payments. */
-  readonly paymentRequired: {
-    readonly schema: TSchema
-    readonly example: unknown
-    readonly pricePerCallUsd: string
-  } | null
-  readonly examples: CapturedExamples
-}
 
 /** Absent where payments are not settled. */
 export const TOPUP = 'topup'
 
-/** Builds OpenAPI 3.1 from the schemas that validate requests. */
-export function toOpenApi(input: OpenApiInput): JsonObject {
+/** Builds OpenAPI 3.1 from the schemas that validate requests. `live` examples replace captured ones. */
+export function toOpenApi(ctx: Context, routes: readonly Route[], live: Examples = {}): JsonObject {
+  const input = describeAll(ctx, routes, live)
   const responses = new Map<string, JsonObject>()
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const route of input.routes) {
@@ -55,11 +42,57 @@ export function toOpenApi(input: OpenApiInput): JsonObject {
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
-      headers: headerComponents(takesPayments(input)),
+      headers: headerComponents(input),
       responses: schemas.referIn(Object.fromEntries(responses)),
       schemas: schemas.all(),
     },
   }
+}
+
+type OpenApiInput = ReturnType<typeof describeAll>
+
+function describeAll(ctx: Context, routes: readonly Route[], live: Examples) {
+  const facts = getServiceFacts(ctx)
+  const captured = capturedExamples(facts)
+  const { anonymous: dailyQuota } = ctx.ecosystem.quotas
+  return {
+    info: {
+      title: `${facts.name} API`,
+      version: facts.version,
+      summary: 'On-chain history and statistics of a token ecosystem',
+      description: describeService(facts),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    serverUrl: facts.publicBaseUrl,
+    routes,
+    tags: listTags(facts, routes),
+    bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
+    /** The 402 body; null without payments. */
+    paymentRequired: facts.payment && {
+      schema: PaymentRequiredBody,
+      example: paymentRequiredBody(ctx, { kind: 'anonymous', dailyQuota }, false),
+      pricePerCallUsd: facts.pricePerCallUsd,
+    },
+    examples: { ...captured, answers: { ...captured.answers, ...live } },
+  }
+}
+
+const STATISTICS = { name: 'Statistics', description: 'Figures of the ecosystem now and over time' }
+
+const OTHER_TAGS = [
+  { name: 'Holders', description: 'Who holds how much' },
+  { name: 'Stream', description: 'Changes as they happen, as server-sent events' },
+  { name: 'Keys', description: 'API keys, minted with a wallet signature' },
+  { name: 'Usage', description: 'Calls counted today' },
+  { name: 'Payment', description: 'Calls beyond the quota, paid in advance' },
+  { name: 'Service', description: 'The service itself; never metered' },
+]
+
+function listTags({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
+  const used = new Set(routes.map((route) => route.tag))
+  const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
+  const declared = known.filter(({ name }) => used.delete(name))
+  return [...declared, ...[...used].map((name) => ({ name, description: name }))]
 }
 
 function takesPayments({ paymentRequired }: OpenApiInput): boolean {
@@ -86,14 +119,7 @@ function toOperation(
       ...toAnswers(input, route),
       ...describeNotModified(input, route),
       ...describePayment(input, route),
-      ...problemResponses(
-        {
-          codes: listRefusals(input, route),
-          takesPayments: takesPayments(input),
-          examples: input.examples.problems,
-        },
-        responses,
-      ),
+      ...problemResponses(input, listRefusals(input, route), responses),
     },
   }
 }
@@ -146,7 +172,7 @@ function toAnswers(input: OpenApiInput, route: Route): JsonObject {
     const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
       description: shape.description,
-      headers: headerRefs(Number(status), takesPayments(input)),
+      headers: headerRefs(input, Number(status)),
       content: {
         [route.stream === true ? 'text/event-stream' : 'application/json']: {
           schema: shape.schema,
@@ -162,7 +188,7 @@ function toAnswers(input: OpenApiInput, route: Route): JsonObject {
 
 function describeNotModified(input: OpenApiInput, route: Route): JsonObject {
   if (!route.metered || route.stream === true) return {}
-  const headers = headerRefs(304, takesPayments(input))
+  const headers = headerRefs(input, 304)
   return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
 }
 
@@ -177,7 +203,7 @@ function describePayment(input: OpenApiInput, route: Route): JsonObject {
   return {
     402: {
       description: offer?.description ?? 'The daily quota is used up and no balance is left',
-      headers: headerRefs(402, true),
+      headers: headerRefs(input, 402),
       content: { 'application/json': content },
     },
   }
@@ -269,15 +295,15 @@ const OF_STATUS: Readonly<Record<number, readonly string[]>> = {
 
 const PAYMENT_RESPONSES = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
 
-function headerRefs(status: number, takesPayments: boolean): JsonObject {
+function headerRefs(input: OpenApiInput, status: number): JsonObject {
   const names = [...EVERYWHERE, ...(OF_STATUS[status] ?? [])]
-  if (takesPayments) names.push(...PAYMENT_RESPONSES)
+  if (takesPayments(input)) names.push(...PAYMENT_RESPONSES)
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function headerComponents(takesPayments: boolean): JsonObject {
+function headerComponents(input: OpenApiInput): JsonObject {
   const present = Object.entries(HEADER_COMPONENTS).filter(
-    ([name]) => takesPayments || !name.includes('PAYMENT'),
+    ([name]) => takesPayments(input) || !name.includes('PAYMENT'),
   )
   return Object.fromEntries(present)
 }
@@ -316,19 +342,13 @@ const PROBLEM_SCHEMA: JsonObject = {
   additionalProperties: true,
 }
 
-interface ProblemInput {
-  readonly codes: ReadonlySet<RefusalCode>
-  readonly takesPayments: boolean
-  readonly examples: Readonly<Partial<Record<RefusalCode, unknown>>>
-}
-
 /** Shares equal responses through `components.responses`. */
-function problemResponses(input: ProblemInput, shared: Map<string, JsonObject>): JsonObject {
-  const byStatus = new Map<number, RefusalCode[]>()
-  for (const code of input.codes) {
-    const { status } = REFUSALS[code]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
-  }
+function problemResponses(
+  input: OpenApiInput,
+  codes: ReadonlySet<RefusalCode>,
+  shared: Map<string, JsonObject>,
+): JsonObject {
+  const byStatus = Map.groupBy(codes, (code) => REFUSALS[code].status)
   const responses: Record<number, JsonObject> = {}
   for (const [status, own] of byStatus) {
     const name = nameResponse(own.sort())
@@ -348,11 +368,11 @@ function nameResponse(codes: readonly RefusalCode[]): string {
 function problemResponse(
   status: number,
   codes: readonly RefusalCode[],
-  { takesPayments, examples }: Pick<ProblemInput, 'takesPayments' | 'examples'>,
+  input: OpenApiInput,
 ): JsonObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('; '),
-    headers: headerRefs(status, takesPayments),
+    headers: headerRefs(input, status),
     content: {
       'application/problem+json': {
         schema: {
@@ -367,7 +387,7 @@ function problemResponse(
             },
           ],
         },
-        ...pickExamples(codes, examples),
+        ...pickExamples(codes, input),
       },
     },
   }
@@ -376,7 +396,7 @@ function problemResponse(
 /** Lists one example per code; codes without one, such as a bug's, are left out. */
 function pickExamples(
   codes: readonly RefusalCode[],
-  examples: ProblemInput['examples'],
+  { examples: { problems: examples } }: OpenApiInput,
 ): JsonObject {
   const known = codes.filter((code) => examples[code] !== undefined)
   if (known.length === 0) return {}

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { ConnectionCut, getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
 import { HTML_TYPE, PLAIN_POLICY, plainPage, toTable } from '#api/pages.ts'
-import { TtlCache } from '#base/async.ts'
+import { sleep, TtlCache } from '#base/async.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
 import { REFUSALS, type Refusal, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
@@ -155,12 +154,9 @@ const RATE_LIMIT_TIMEOUT_MS = 500
 /** Returns the current state, or `nothingLeft` if the store is too slow. */
 export async function readRateLimit(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
-  const late = delay(RATE_LIMIT_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false })
   try {
-    const rateLimit = await Promise.race([
-      getMeter(ctx).rateLimit(caller),
-      late.catch(() => undefined),
-    ])
+    const late = sleep(RATE_LIMIT_TIMEOUT_MS, timer.signal)
+    const rateLimit = await Promise.race([getMeter(ctx).rateLimit(caller), late])
     return rateLimit ?? nothingLeft(caller, ctx.clock())
   } catch {
     return nothingLeft(caller, ctx.clock())
