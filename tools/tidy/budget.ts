@@ -10,7 +10,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 3694,
-  api: 3056,
+  api: 2928,
   base: 736,
   chain: 3117,
   data: 5053,
@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4670,
   main: 1304,
   ops: 3415,
-  payments: 4575,
+  payments: 4555,
   site: 1973,
-  tests: 37587,
+  tests: 37555,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
