@@ -202,11 +202,10 @@ export async function readSeries(
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
   const burned = byChain.map((each) => each.map(toPoint(({ burned }) => burned)))
   const inAll = days.map(toPoint(({ cumulative }) => cumulative))
-  const known = [inAll, ...burned, ...metrics].map(sinceFirst)
-  const lastUnix = Math.max(
-    ...[inAll, ...burned, ...metrics].map((all) => all.at(-1)?.dateUnix ?? 0),
-  )
-  const fromUnix = Math.min(...known.map(([first]) => first?.dateUnix ?? lastUnix))
+  const all = [inAll, ...burned, ...metrics]
+  const lastUnix = Math.max(...all.map((points) => points.at(-1)?.dateUnix ?? 0))
+  const known = all.flat().filter(({ value }) => value !== null && value !== 0)
+  const fromUnix = known.reduce((first, { dateUnix }) => Math.min(first, dateUnix), lastUnix)
   const count = (lastUnix - fromUnix) / DAY_SECONDS + 1
   // Matches points by date, because an answer from before midnight may stand in for a newer one.
   const onDays = (points: readonly Point[]): DayValues => {
@@ -240,12 +239,6 @@ function toPoint(amountOf: (day: BurnDay) => string): (day: BurnDay) => Point {
   return (day) => ({ dateUnix: day.dateUnix, value: Number(amountOf(day)) })
 }
 
-/** Drops leading zeros. */
-function sinceFirst(points: readonly Point[]): readonly Point[] {
-  const first = points.findIndex(({ value }) => value !== null && value !== 0)
-  return first === -1 ? [] : points.slice(first)
-}
-
 /** Empty if the token lacks the metric, such as a price, or it is not read yet. */
 async function history(
   ask: Ask,
@@ -276,7 +269,7 @@ export async function known<Body>(asking: Promise<unknown>): Promise<Body | null
 }
 
 /** Labels addresses by their role in the ecosystem file, such as a pool; the first label of an address wins. */
-export function listLabels(ecosystem: Ecosystem): Readonly<Record<string, string>> {
+function listLabels(ecosystem: Ecosystem): Readonly<Record<string, string>> {
   const { file, tokens, burnAddresses, nonCirculating, bridges, payment } = ecosystem
   const labels: (readonly [Address | undefined, string])[] = [
     ...nonCirculating.map(

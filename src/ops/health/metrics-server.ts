@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Readiness } from '#api/health-routes.ts'
 import type { Metrics } from '#api/metrics.ts'
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly port: number
   stop(): Promise<void>
 }

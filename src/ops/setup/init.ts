@@ -26,7 +26,7 @@ interface InitDeps {
   say(line: string): void
 }
 
-export interface Initialized {
+interface Initialized {
   readonly path: string
   readonly draft: Draft
 }

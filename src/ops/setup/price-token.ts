@@ -4,7 +4,7 @@ import { askContract } from '#index/call-view.ts'
 import { ask, type ChainView, readToken, type TokenFacts } from './chain-view.ts'
 
 /** A token's price in the file, without the symbol of its quote. */
-export interface DraftedPrice {
+interface DraftedPrice {
   readonly token: TokenFacts
   readonly price: PriceFile
   readonly evidence: string

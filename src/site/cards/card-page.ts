@@ -103,7 +103,7 @@ function whole(amount: string | null): string {
 export type Fact = readonly [figure: string, what: string]
 
 /** A figure in large digits, and a sentence of facts below it. */
-export interface Card {
+interface Card {
   readonly title: string
   readonly figure: string
   readonly facts: readonly Fact[]
@@ -121,7 +121,7 @@ const DIGIT_WIDTH = 0.5
 const LETTER_WIDTH = 0.42
 
 /** Draws a PNG of 1200×630 pixels, which networks show uncropped (Open Graph's usual size). */
-export async function drawCard({ title, figure, facts, unix }: Card): Promise<Buffer> {
+async function drawCard({ title, figure, facts, unix }: Card): Promise<Buffer> {
   const { paper, ink, faint } = CARD_COLORS
   const bold = (text: string) =>
     `<tspan font-weight="600" fill="${ink}">${escapeMarkup(text)}</tspan>`
