@@ -22,7 +22,7 @@ export const budget: Readonly<Record<string, number>> = {
   main: 1304,
   ops: 3415,
   payments: 4555,
-  site: 1973,
+  site: 1966,
   tests: 37555,
 }
 
