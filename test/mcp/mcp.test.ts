@@ -139,7 +139,7 @@ describe('an MCP client', () => {
     const params = { name: 'getStats', arguments: null }
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
     const counted = await post({}, JSON.stringify(message))
-    assert.match(await counted.text(), /"content":\[\{"type":"text".*"source":"(quota|prepaid)"/s)
+    assert.match(await counted.text(), /"source":"(quota|prepaid)".*"content":\[\{"type":"text"/s)
     const broken = await post({}, '{')
     assert.equal(broken.status, 400)
     const batch = await post({}, `[${ping},${ping}]`)
