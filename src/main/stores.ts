@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { callerTables } from '#accounts/keys/caller-tables.ts'
 import { revokeAgain } from '#accounts/keys/revoked-keys.ts'
-import { recordRestore } from '#accounts/ledger/account.ts'
+import { recordRestore } from '#accounts/ledger/ledger.ts'
 import { ledgerTables } from '#accounts/ledger/ledger-tables.ts'
 import { unixNow } from '#base/time.ts'
 import { type Config, ConfigError, type StoreSetting } from '#config.ts'

@@ -1,11 +1,11 @@
 import { verifyPayerProof } from '#accounts/keys/message.ts'
-import { receivableAccount } from '#accounts/ledger/account.ts'
 import {
   type Check,
   DIFFERENCES_MAX,
   type LedgerDifference,
   queryCheck,
 } from '#accounts/ledger/check.ts'
+import { receivableAccount } from '#accounts/ledger/ledger.ts'
 import { formatDecimal } from '#base/money.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource } from '#chain/chain-source.ts'

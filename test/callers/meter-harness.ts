@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { chainInAccount } from '#accounts/ledger/account.ts'
 import { ledgerChecks } from '#accounts/ledger/check.ts'
-import { post } from '#accounts/ledger/post.ts'
+import { chainInAccount, post } from '#accounts/ledger/ledger.ts'
 import {
   type Admission,
   type Meter,

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { insertKey } from '#accounts/keys/key-store.ts'
-import { chainInAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { post } from '#accounts/ledger/post.ts'
+import { chainInAccount, keyAccount, post } from '#accounts/ledger/ledger.ts'
 import type { Address } from '#base/address.ts'
 import { isRefusal } from '#base/refusal.ts'
 import { DAY_SECONDS, startOfDay } from '#base/time.ts'

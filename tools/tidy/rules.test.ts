@@ -19,7 +19,7 @@ test('a room that imports one below its own is told, with file and line', () => 
       'src/accounts/ledger/entry.ts',
       '#base/time.ts',
       '#db/sql.ts',
-      '#accounts/keys/mint.ts',
+      '#accounts/keys/message.ts',
     ),
   ])
   assert.equal(more.length, 0)

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import { keyAccount, restoredSince } from '#accounts/ledger/account.ts'
+import { keyAccount, restoredSince } from '#accounts/ledger/ledger.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { PUBLIC_ID } from '#base/caller.ts'
 import type { KeyLimits } from '#base/key-limits.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { keyAccount } from '#accounts/ledger/account.ts'
+import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { sleep } from '#base/async.ts'
 import type { Caller } from '#base/caller.ts'
 import { isRefusal } from '#base/refusal.ts'

@@ -1,4 +1,4 @@
-import { keyAccount } from '#accounts/ledger/account.ts'
+import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { allEnded } from '#base/async.ts'
 import type { KeyLimits, ReachedCap } from '#base/key-limits.ts'
 import { type MicroUsd, toUsd } from '#base/money.ts'

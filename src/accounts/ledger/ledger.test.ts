@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
+import { type LedgerDifference, ledgerChecks } from '#accounts/ledger/check.ts'
 import {
   bucketAccount,
   chainInAccount,
   keyAccount,
-  lockBalance,
+  lockBalances,
   readBalances,
   receivableAccount,
-} from '#accounts/ledger/account.ts'
-import { type LedgerDifference, ledgerChecks } from '#accounts/ledger/check.ts'
+} from '#accounts/ledger/ledger.ts'
 import { startOfDay } from '#base/time.ts'
 import { ConstraintError, type Engine } from '#db/engine.ts'
 import { firstSchema } from '#db/migrate.ts'
 import { type Sql, sql } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { eachEngine, unguarded } from '#test/store/each-engine.ts'
+import { type Entry, post, spendCalls } from './ledger.ts'
 import { ledgerGuards, ledgerTables } from './ledger-tables.ts'
-import { type Entry, post } from './post.ts'
-import { spendCalls } from './spend.ts'
 
 const NOW = 1_795_000_000
 const TODAY = startOfDay(NOW)
@@ -197,14 +196,15 @@ onBoth('a locked balance holds still until the transaction ends', async (store) 
   const replica = store.replica()
   let spending: Promise<unknown> = Promise.resolve()
   const locked = await engine.write(async (tx) => {
-    const balance = await lockBalance(tx, KEY)
+    const balance = (await lockBalances(tx, [KEY])).get(KEY)
     if (engine.dialect === 'postgres') spending = spend(replica, 10)
     assert.equal((await readBalances(tx, [KEY])).get(KEY), balance)
     return balance
   })
   await spending
   assert.equal(locked, 1_000n)
-  assert.equal(await engine.write((tx) => lockBalance(tx, receivableAccount(KEY))), 0n)
+  const owed = receivableAccount(KEY)
+  assert.equal((await engine.write((tx) => lockBalances(tx, [owed]))).get(owed), 0n)
 })
 
 const TABLES = ['postings', 'journal_entries', 'balances', 'spend_days']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gateRoute } from '#accounts/keys/mint.ts'
+import { gateRoute } from '#accounts/keys/manage-keys.ts'
 import type { Caller } from '#base/caller.ts'
 import { readConfig } from '#config.ts'
 import { anonymous, keyed } from '#test/callers/meter-harness.ts'

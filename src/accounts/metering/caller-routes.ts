@@ -1,13 +1,14 @@
 import { changeLimitsRoute, readLimitsRoute } from '#accounts/keys/change-limits.ts'
 import {
+  gateRoute,
   labelRoute,
   listRoute,
+  mintRoute,
   moveBalanceRoute,
   revokeRoute,
   rotateRoute,
 } from '#accounts/keys/manage-keys.ts'
 import { messageRoute } from '#accounts/keys/message.ts'
-import { gateRoute, mintRoute } from '#accounts/keys/mint.ts'
 import { reportLeakRoute } from '#accounts/keys/revoked-keys.ts'
 import { usageHistoryRoute } from '#accounts/metering/usage/usage.ts'
 import type { Context } from '#context.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
-import { type Entry, post } from '#accounts/ledger/post.ts'
+import { bucketAccount, type Entry, keyAccount, post } from '#accounts/ledger/ledger.ts'
 import type { Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'

@@ -5,11 +5,13 @@ import {
   isPrepaid,
   keyAccount,
   keyOfAccount,
-  lockBalance,
+  lockBalances,
+  type Posting,
+  post,
   readBalances,
+  readPostings,
   receivableAccount,
-} from '#accounts/ledger/account.ts'
-import { type Posting, post, readPostings } from '#accounts/ledger/post.ts'
+} from '#accounts/ledger/ledger.ts'
 import type { Address, Hash } from '#base/address.ts'
 import type { Deposit } from '#base/deposit.ts'
 import { lesser, type MicroUsd } from '#base/money.ts'
@@ -167,17 +169,6 @@ async function listAccounts(connection: Connection, credit: Credit): Promise<str
   const balances = await readBalances(connection, keysOfOwner.map(keyAccount))
   const holding = [...balances].filter(([, balance]) => balance > 0n).map(([account]) => account)
   return [...new Set([credit.account, ...holding.sort()])]
-}
-
-/** Locks balances in the order that `post` uses, to avoid deadlocks. */
-async function lockBalances(
-  connection: Connection,
-  accounts: readonly string[],
-): Promise<Map<string, MicroUsd>> {
-  const locked = new Map<string, MicroUsd>()
-  for (const account of accounts.toSorted())
-    locked.set(account, await lockBalance(connection, account))
-  return locked
 }
 
 export async function listLiveCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {

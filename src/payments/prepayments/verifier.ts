@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
-import { keyAccount } from '#accounts/ledger/account.ts'
+import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { chunks } from '#base/chunks.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/account.ts'
+import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/ledger.ts'
 import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
 import { type Hash, showAddress } from '#base/address.ts'
 import { type Caller, PUBLIC_ID } from '#base/caller.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
-import { bucketAccount, keyAccount } from '#accounts/ledger/account.ts'
+import { bucketAccount, keyAccount } from '#accounts/ledger/ledger.ts'
 import { getFailedSettlements } from '#accounts/metering/abuse-guard.ts'
 import { type Hash, parseHash } from '#base/address.ts'
 import { sleep } from '#base/async.ts'

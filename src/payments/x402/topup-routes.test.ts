@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { bucketAccount } from '#accounts/ledger/account.ts'
-import { spendCalls } from '#accounts/ledger/spend.ts'
+import { bucketAccount, spendCalls } from '#accounts/ledger/ledger.ts'
 import { isRefusal } from '#base/refusal.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { Engine } from '#db/engine.ts'

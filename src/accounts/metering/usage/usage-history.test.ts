@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { bucketAccount, chainInAccount } from '#accounts/ledger/account.ts'
-import { post } from '#accounts/ledger/post.ts'
+import { bucketAccount, chainInAccount, post } from '#accounts/ledger/ledger.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import {
   assertSound,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { keyAccount } from '#accounts/ledger/account.ts'
+import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { getMeter, orUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { type MicroUsd, toUsd } from '#base/money.ts'
