@@ -9,11 +9,11 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3694,
+  accounts: 3670,
   api: 2928,
   base: 736,
   chain: 3117,
-  data: 5053,
+  data: 5051,
   db: 1716,
   ecosystem: 2905,
   entry: 689,
@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4670,
   main: 1304,
   ops: 3415,
-  payments: 4555,
+  payments: 4546,
   site: 1966,
-  tests: 37555,
+  tests: 37549,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
