@@ -37,11 +37,22 @@ import { openSources } from '#main/run-index.ts'
 import { openStores } from '#main/stores.ts'
 import { auditAccounts } from './audit-accounts.ts'
 
-interface AuditInput extends Pick<AuditDeps, 'onProgress' | 'note'> {
+interface AuditInput {
   readonly config: Config
   readonly ecosystem: Ecosystem
   readonly clock: Clock
   readonly logger: Context['logger']
+  onProgress(progress: {
+    readonly task: string
+    readonly done: number
+    readonly total: number
+  }): void
+  note(line: string): void
+}
+
+interface AuditDeps extends Omit<AuditInput, 'config' | 'logger'> {
+  readonly register: Engine
+  sourceOf(chain: Chain): ChainSource
 }
 
 /** A reorg during the audit needs another attempt. */
@@ -217,19 +228,6 @@ async function compareWithRebuilt(
     await engine.close()
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-interface AuditDeps {
-  readonly ecosystem: Ecosystem
-  readonly register: Engine
-  readonly clock: Clock
-  sourceOf(chain: Chain): ChainSource
-  onProgress(progress: {
-    readonly task: string
-    readonly done: number
-    readonly total: number
-  }): void
-  note(line: string): void
 }
 
 /** Calls per batch. */
