@@ -284,43 +284,35 @@ export function balanceCheck(ctx: Context, note: Note): Check {
       const { payment } = ctx.ecosystem
       const scan = payment === null ? undefined : await readScan(connection, payment)
       if (payment === null || scan === undefined) return []
+      const { symbol, chain, decimals } = payment
       if (!isComplete(scan)) {
-        note(`${payment.symbol}: older deposits are still being read, so payTo was not compared`)
+        note(`${symbol}: older deposits are still being read, so payTo was not compared`)
         return []
       }
-      const subject = `${payment.symbol} on ${payment.chain.name}`
       try {
-        const detail = await compareBalance(connection, ctx, payment, scan.number)
-        if (detail.isExplained) note(`${subject}: ${detail.text}`)
-        return detail.isExplained ? [] : [{ subject, detail: detail.text }]
+        const source = getPaymentSource(ctx)
+        const before = await readHeld(source, payment, chain.startBlock - 1)
+        const sent = await sumSent(source, payment, scan.number)
+        const held = await readHeld(source, payment, scan.number)
+        const received = await sumReceived(connection, payment)
+        const explained = before + received - sent
+        const show = (amount: bigint) => formatDecimal(amount, decimals)
+        const subject = `${symbol} on ${chain.name}`
+        if (explained === held) {
+          note(`${subject}: deposits of ${show(received)} explain what payTo holds`)
+          return []
+        }
+        const detail = `payTo holds ${show(held)}, but ${show(before)} and deposits of ${show(received)} less ${show(sent)} sent are ${show(explained)}`
+        return [{ subject, detail }]
       } catch (error) {
         if (!(error instanceof RpcError)) throw error
         note(
-          `${payment.symbol}: no endpoint has the balances of payTo before block ${payment.chain.startBlock} and now, so deposits were not compared with them: ${error.message}`,
+          `${symbol}: no endpoint has the balances of payTo before block ${chain.startBlock} and now, so deposits were not compared with them: ${error.message}`,
         )
         return []
       }
     },
   }
-}
-
-async function compareBalance(
-  connection: Connection,
-  ctx: Context,
-  payment: Payment,
-  headNumber: number,
-): Promise<{ readonly isExplained: boolean; readonly text: string }> {
-  const source = getPaymentSource(ctx)
-  const before = await readHeld(source, payment, payment.chain.startBlock - 1)
-  const sent = await sumSent(source, payment, headNumber)
-  const held = await readHeld(source, payment, headNumber)
-  const received = await sumReceived(connection, payment)
-  const show = (amount: bigint) => formatDecimal(amount, payment.decimals)
-  const explained = before + received - sent
-  if (explained === held)
-    return { isExplained: true, text: `deposits of ${show(received)} explain what payTo holds` }
-  const text = `payTo holds ${show(held)}, but ${show(before)} and deposits of ${show(received)} less ${show(sent)} sent are ${show(explained)}`
-  return { isExplained: false, text }
 }
 
 /** Sums the balances of all `payTo` addresses at the end of a block, in base units. */

@@ -36,12 +36,6 @@ export interface Settled {
   readonly reversed: number
 }
 
-interface Pass {
-  /** Writes to its accounts fail once another process leads. */
-  readonly ctx: Context
-  readonly failures: unknown[]
-}
-
 const CLAIMS_PER_PASS_MAX = 500
 
 /** More than an hour on Base, where blocks are final after 20 minutes. */
@@ -53,15 +47,15 @@ const getMemory = oncePerContext(() => ({
   lookedAtMs: new Map<string, number>(),
 }))
 
-/** Reverses credits whose block left the chain, and credits deposits that have none. */
+/** Reverses credits whose block left the chain, and credits deposits that have none. Writes fail once another process leads. */
 export async function verifyPayments(ctx: Context): Promise<Settled> {
-  const pass: Pass = { ctx, failures: [] }
+  const failures: unknown[] = []
   const payment = requirePayment(ctx)
   const credits = await unsettledCredits({ run: ctx.accounts.read }, payment.chain.id)
   const txHashes = [...new Set(credits.map(({ txHash }) => txHash))]
   const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, txHashes))
   if (known === undefined) return { credited: 0, reversed: 0 }
-  const reversed = await reverseLost(pass, credits, known)
+  const reversed = await reverseLost(ctx, failures, { credits, known })
   const memory = getMemory(ctx)
   const { claims, place } = await creditableClaims(
     { run: ctx.accounts.read },
@@ -76,14 +70,14 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   memory.place = place
   let credited = 0
   for (const claim of claims)
-    if ((await attempt(pass, () => creditClaim(ctx, claim))) === true) credited += 1
-  if (pass.failures.length > 0)
-    throw new AggregateError(pass.failures, 'some prepayments could not be settled')
+    if ((await attempt(failures, () => creditClaim(ctx, claim))) === true) credited += 1
+  if (failures.length > 0)
+    throw new AggregateError(failures, 'some prepayments could not be settled')
   return { credited, reversed }
 }
 
 /** Records a failure and goes on, unless the lead was lost. */
-async function attempt<T>({ failures }: Pass, work: () => Promise<T>): Promise<T | undefined> {
+async function attempt<T>(failures: unknown[], work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
@@ -97,17 +91,18 @@ const SETTLED_MAX = 500
 
 /** Reverses credits without their log if their block left the chain; marks deep ones as settled. */
 async function reverseLost(
-  pass: Pass,
-  credits: readonly Credit[],
-  { completeFromBlock, head, deposits }: CanonicalDeposits,
+  ctx: Context,
+  failures: unknown[],
+  found: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
 ): Promise<number> {
+  const { completeFromBlock, head, deposits } = found.known
   const canonical = new Set(deposits.map(logName))
-  const inReach = credits.filter(
+  const inReach = found.credits.filter(
     ({ blockNumber }) => blockNumber >= completeFromBlock && blockNumber <= head.number,
   )
   const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
-  const { lost, standing } = await judgeMissing(pass.ctx, missing)
-  for (const credit of lost) await attempt(pass, () => reverse(pass.ctx, credit))
+  const { lost, standing } = await judgeMissing(ctx, missing)
+  for (const credit of lost) await attempt(failures, () => reverse(ctx, credit))
   const settled = inReach.filter(
     (credit) =>
       credit.blockNumber < head.number - WATCH_BLOCKS &&
@@ -115,7 +110,7 @@ async function reverseLost(
   )
   for (const part of chunks(settled, SETTLED_MAX)) {
     const ids = part.map(({ id }) => id)
-    await pass.ctx.accounts.write((tx) => settleCredits(tx, ids))
+    await ctx.accounts.write((tx) => settleCredits(tx, ids))
   }
   return lost.length
 }
