@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -94,7 +94,7 @@ export function createApi(deps: ApiDeps): HttpServer {
       // Node's own 400 lacks our headers.
       requireHostHeader: false,
     },
-    genReqId: requestIds(),
+    genReqId: () => randomUUID(),
     routerOptions: {
       // Read only by `HttpCall`, as a Map.
       querystringParser: parseQuery as (text: string) => HttpQuery & Record<string, never>,
@@ -115,7 +115,7 @@ export function createApi(deps: ApiDeps): HttpServer {
   }
   /** Every answer is written here. */
   const send = (call: HttpCall, reply: FastifyReply, outgoing: Outgoing, route?: string) => {
-    const { requestId, method, addressBucket: client } = call
+    const { requestId, method } = call
     const { status, headers, body, stream } = outgoing
     reply.code(status)
     for (const pairs of [headers, CONSTANT_HEADERS])
@@ -123,7 +123,7 @@ export function createApi(deps: ApiDeps): HttpServer {
         reply.header(pairs[index] ?? '', pairs[index + 1] ?? '')
     reply.header('x-request-id', requestId)
     if (isDraining) reply.header('connection', 'close')
-    observe(ctx, { requestId, method, client, route, status, durationMs: reply.elapsedTime })
+    observe(ctx, call, { route, status, durationMs: reply.elapsedTime })
     if (stream !== undefined && method !== 'HEAD') return reply.send(toReadable(stream, call))
     return reply.send(status === 204 || status === 304 ? undefined : body)
   }
@@ -209,12 +209,16 @@ function listEndpoints(deps: ApiDeps): readonly Endpoint[] {
 }
 
 /** Counts and logs an answer by its route, never by values, because people paste keys into URLs. */
-function observe(ctx: Context, answered: Answered): void {
+function observe(
+  ctx: Context,
+  { requestId, method, addressBucket: client }: Call,
+  answered: { readonly route: string | undefined; status: number; durationMs: number },
+): void {
   const { route = 'none', status, durationMs } = answered
   const { requests, durations } = getRequestMetrics(ctx)
   requests.inc({ route, status: `${Math.floor(status / 100)}xx` })
   durations.observe({ route }, durationMs / 1_000)
-  if (isLogged(ctx)) ctx.logger.debug(answered, 'answered')
+  if (isLogged(ctx)) ctx.logger.debug({ requestId, method, client, ...answered }, 'answered')
 }
 
 const getRequestMetrics = oncePerContext((ctx) => ({
@@ -234,27 +238,6 @@ const getRequestMetrics = oncePerContext((ctx) => ({
 }))
 
 const isLogged = oncePerContext(({ config }) => ['debug', 'trace'].includes(config.log.level))
-
-interface Answered {
-  readonly requestId: string
-  readonly method: string
-  /** The address that the call is counted under. */
-  readonly client: string
-  /** Undefined if no endpoint answered. */
-  readonly route: string | undefined
-  readonly status: number
-  readonly durationMs: number
-}
-
-/** A random prefix per process, plus a counter. */
-function requestIds(): () => string {
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  return () => {
-    count += 1
-    return `${prefix}-${count.toString(36)}`
-  }
-}
 
 /** Reads origin-form or absolute-form (RFC 9112, 3.2.2). */
 function parsePath(target: string): string {
