@@ -110,26 +110,16 @@ export async function insertKey(
       `this wallet has ${ACTIVE_KEYS_MAX} active keys; revoke one to mint another`,
     )
   for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
-    const made = newSecret(input.keyPrefix)
-    const key = await tryInsert(connection, made, input)
-    if (key !== undefined) return { key, secret: made.secret }
+    const { publicId, secret, digest } = newSecret(input.keyPrefix)
+    // Ids are never reused.
+    const [row] = await connection.run(sql`
+      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, limits)
+      values (${publicId}, ${digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
+        ${null}, ${limitsText(input.limits)})
+      on conflict (public_id) do nothing returning ${keys.columns}`)
+    if (row !== undefined) return { key: keys.read(row), secret }
   }
   throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
-}
-
-/** Returns undefined when the publicId is taken; ids are never reused. */
-function tryInsert(
-  connection: Connection,
-  made: NewSecret,
-  input: NewKeyInput,
-): Promise<Key | undefined> {
-  return first(
-    connection.run(sql`
-      insert into keys (public_id, secret_digest, wallet, label, created_unix, revoked_unix, limits)
-      values (${made.publicId}, ${made.digest}, ${input.wallet}, ${input.label}, ${input.nowUnix},
-        ${null}, ${limitsText(input.limits)})
-      on conflict (public_id) do nothing returning ${keys.columns}`),
-  )
 }
 
 /** Returns the digest of the secret, or undefined if the key was already revoked. */
@@ -255,13 +245,7 @@ const SECRET_BYTES = 16
 const PUBLIC_ID_BYTES = 4
 
 /** The secret is shown once; only its digest is stored. */
-interface NewSecret {
-  readonly publicId: string
-  readonly secret: string
-  readonly digest: string
-}
-
-export function newSecret(keyPrefix: string): NewSecret {
+export function newSecret(keyPrefix: string) {
   const publicId = randomBytes(PUBLIC_ID_BYTES).toString('hex')
   const secret = `${keyPrefix}_${publicId}_${randomBytes(SECRET_BYTES).toString('hex')}`
   return { publicId, secret, digest: secretDigest(secret) }

@@ -42,24 +42,22 @@ function isTrusted(caller: Caller): boolean {
   return caller.kind === 'keyed' && (caller.tier === 'premium' || caller.hasBalance === true)
 }
 
+const limitFailures = (kind: 'mint' | 'claim', what: string) =>
+  oncePerContext(
+    ({ clock, config }) =>
+      new TokenBuckets(clock, toLimit(config.guard[kind]), `${what}; send this again later`),
+  )
+
 /** Limits signatures that do not match their wallet. */
-export const getWrongSignatures = oncePerContext(
-  ({ clock, config }) =>
-    new TokenBuckets(
-      clock,
-      toLimit(config.guard.mint),
-      'too many wrong signatures from this address; send this again later',
-    ),
+export const getWrongSignatures = limitFailures(
+  'mint',
+  'too many wrong signatures from this address',
 )
 
 /** Limits payments that match an offer but cannot be settled. */
-export const getFailedSettlements = oncePerContext(
-  ({ clock, config }) =>
-    new TokenBuckets(
-      clock,
-      toLimit(config.guard.claim),
-      'too many payments from this address could not be settled; send this again later',
-    ),
+export const getFailedSettlements = limitFailures(
+  'claim',
+  'too many payments from this address could not be settled',
 )
 
 /** Keeps one cache per kind, so that a flood of one cannot evict the others. Built on first use, because each allocates all its room. */
