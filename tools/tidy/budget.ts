@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3670,
+  accounts: 3652,
   api: 2911,
   base: 736,
   chain: 3117,
