@@ -127,6 +127,8 @@ export const FIRST_PLACE: ClaimPlace = { openedUnix: 0, id: '' }
 /** Claims looked at per pass, in turns, because anyone may post them and old deposits may be found late. */
 const CLAIMS_IN_TURN = 5_000
 
+const CREDITABLE_MAX = 500
+
 /**
  * Lists claims that a proven and deep deposit without a credit pays for, among those of recent deposits and the next
  * in turn, in the order in which they get it: credited before a reorg, posted with an owner's key, signed by the
@@ -139,7 +141,6 @@ export async function creditableClaims(
     readonly deepNumber: number
     readonly recentNumber: number
     readonly after: ClaimPlace
-    readonly limit: number
   },
 ): Promise<{ readonly claims: readonly Claim[]; readonly place: ClaimPlace }> {
   const { chainId, deepNumber, after } = input
@@ -168,7 +169,7 @@ export async function creditableClaims(
       case when trust = ${TRUSTS.indexOf('owner')} then 0
         when exists (select 1 from deposits where ${ofClaim} and ${IS_SIGNED}) then 1 else 2 end,
       created_unix, id
-    limit ${input.limit}`)
+    limit ${CREDITABLE_MAX}`)
   return { claims: found.map(claims.read), place: place ?? FIRST_PLACE }
 }
 

@@ -36,8 +36,6 @@ export interface Settled {
   readonly reversed: number
 }
 
-const CLAIMS_PER_PASS_MAX = 500
-
 /** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
@@ -64,7 +62,6 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
       deepNumber: known.head.number - payment.confirmations,
       recentNumber: known.head.number - payment.confirmations - WATCH_BLOCKS,
       after: memory.place,
-      limit: CLAIMS_PER_PASS_MAX,
     },
   )
   memory.place = place

@@ -132,15 +132,14 @@ export async function oldestOpen(reads: Reads): Promise<number | undefined> {
   return (row && column.integerOrNull(row, 'oldest')) ?? undefined
 }
 
+const LEFT_OPEN_MAX = 100
+
 /** Returns open payments whose requests have ended, the oldest first. */
-export async function leftOpen(
-  reads: Reads,
-  input: { readonly nowUnix: number; readonly limit: number },
-): Promise<X402Payment[]> {
+export async function leftOpen(reads: Reads, nowUnix: number): Promise<X402Payment[]> {
   const found = await reads.run(sql`
     select ${COLUMNS} from x402_intents
-    where status = 'open' and created_unix <= ${input.nowUnix - OPEN_SECONDS}
-    order by created_unix, id limit ${input.limit}`)
+    where status = 'open' and created_unix <= ${nowUnix - OPEN_SECONDS}
+    order by created_unix, id limit ${LEFT_OPEN_MAX}`)
   return found.map(toPayment)
 }
 

@@ -355,13 +355,9 @@ export async function creditPayment(
   return isCreated ? { key } : undefined
 }
 
-const PAYMENTS_PER_PASS_MAX = 100
-
 /** Finishes what requests left open: lost answers, killed processes and reorgs. */
 export async function finishPayments(ctx: Context, settling: Settling): Promise<void> {
-  const nowUnix = unixNow(ctx.clock)
-  const reads = { run: ctx.accounts.read }
-  const open = await leftOpen(reads, { nowUnix, limit: PAYMENTS_PER_PASS_MAX })
+  const open = await leftOpen({ run: ctx.accounts.read }, unixNow(ctx.clock))
   const finished = open.map((payment) => finishOne(ctx, settling, payment))
   await Promise.all(finished.map((each) => each.catch((error) => reportError(ctx, error))))
 }
