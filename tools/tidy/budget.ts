@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4670,
   main: 1304,
   ops: 3413,
-  payments: 4533,
+  payments: 4526,
   site: 1966,
   tests: 37549,
 }
