@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Fastify from 'fastify'
 import { liveExamples } from '#api/examples.ts'
 import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
-import { GUIDES, guidePage, markdownFiles, type Page, relinked, staticPage } from '#api/pages.ts'
+import { GUIDES, guidePage, linkToPages, markdownFiles, type Page, staticPage } from '#api/pages.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
@@ -145,7 +145,7 @@ const CODES = new Set([...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES])
 
 /** GET /problems/{code}: the `type` of every error body, and what a prepayment's message means. */
 export function problemPage(): Page {
-  const answer = markdownFiles(FOLDER, (text) => relinked(text, '/docs/errors/'))
+  const answer = markdownFiles(FOLDER, (text) => linkToPages(text, '/docs/errors/'))
   return {
     path: '/problems/{code}',
     async read(incoming) {

@@ -11,7 +11,7 @@ import {
 import { identifyCaller } from '#accounts/metering/callers.ts'
 import { getServiceFacts } from '#api/meta-route.ts'
 import { metered } from '#api/metered.ts'
-import { typed } from '#api/openapi.ts'
+import { addEnumType } from '#api/openapi.ts'
 import { isObject } from '#base/json.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
@@ -242,7 +242,7 @@ function describeTool(ctx: Context, route: Route): Tool {
       properties: Object.fromEntries(
         parameters.map(([name, { schema: own, description }]) => [
           name,
-          typed({ ...own, description }),
+          addEnumType({ ...own, description }),
         ]),
       ),
       required: parameters.flatMap(([name, each]) => (each.in === 'path' ? [name] : [])),

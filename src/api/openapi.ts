@@ -422,7 +422,7 @@ export class NamedSchemas {
   #refer(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#refer(each))
     if (!isObject(schema)) return schema
-    const own = typed(mapMembers(schema, (each) => this.#refer(each)))
+    const own = addEnumType(mapMembers(schema, (each) => this.#refer(each)))
     if (typeof own.title !== 'string') return own
     const { title, ...named } = own
     const known = this.#found.get(title)
@@ -437,7 +437,7 @@ export class NamedSchemas {
 }
 
 /** Adds a type to enums, without which some generators of clients and models refuse them. */
-export function typed(schema: JsonObject): JsonObject {
+export function addEnumType(schema: JsonObject): JsonObject {
   return 'enum' in schema && !('type' in schema) ? { type: 'string', ...schema } : schema
 }
 

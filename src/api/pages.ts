@@ -212,7 +212,7 @@ export const GUIDES = {
 /** GET /docs/{name} */
 export function guidePage(publicBaseUrl: string): Page {
   const answer = markdownFiles(join(PACKAGE_ROOT, 'docs'), (text) =>
-    relinked(text.replaceAll('https://api.example', publicBaseUrl)),
+    linkToPages(text.replaceAll('https://api.example', publicBaseUrl)),
   )
   return {
     path: '/docs/{name}',
@@ -225,7 +225,7 @@ export function guidePage(publicBaseUrl: string): Page {
 }
 
 /** Turns links between files of `docs/` into links to their pages; links to files that are not served become plain text. */
-export function relinked(text: string, folder = '/docs/'): string {
+export function linkToPages(text: string, folder = '/docs/'): string {
   return text.replace(
     /\[([^\]]+)\]\((?![a-z]+:|#)([^)]*)\)/g,
     (_, label: string, target: string) => {

@@ -279,7 +279,7 @@ async function compare(
   const where = receipts === undefined ? 'its list by number holds' : 'its receipts hold'
   if (both.length > logs.length)
     throw new RpcError(`${told}, but ${where} ${both.length - logs.length} more`)
-  // A request by number may have been answered from another branch.
+  // A list by number may lack logs, since it may be of another branch.
   if (receipts !== undefined && both.length > all.length)
     throw new RpcError(`${told}, but its receipts lack ${both.length - all.length} of them`)
 }

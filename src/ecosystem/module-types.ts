@@ -33,7 +33,7 @@ export interface BurnRow extends Row {
 }
 
 export interface DividendRow extends Row {
-  /** A `claim` needs it. */
+  /** A `claim` must have one. */
   readonly recipient?: string
   /** The token's address; needed unless the mapping names the token. */
   readonly token?: string

@@ -35,7 +35,7 @@ const kindParameter: Parameter<string | undefined> = {
     if (raw === 'all') return parsed(undefined, 'all')
     return KINDS.includes(raw)
       ? parsed(raw, raw)
-      : { ok: false, reason: 'must be a kind of event', allowed: [...KINDS, 'all'] }
+      : { ok: false, reason: 'must be a kind of event or `all`', allowed: [...KINDS, 'all'] }
   },
 }
 

@@ -54,7 +54,7 @@ const webhooks = defineCodec({
   /** Failed attempts in a row, and since when. */
   attempts: column.integer,
   failingUnix: column.integerOrNull,
-  /** Earliest time of the next attempt; 0 if it waits for nothing. */
+  /** Earliest time of the next attempt; 0 if it need not wait. */
   dueMs: column.integer,
   delivered: column.integer,
   /** The last response, or why there was none. */

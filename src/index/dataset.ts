@@ -150,7 +150,7 @@ type LogTest = (log: SourceLog) => boolean
 
 interface TopicTests {
   readonly byAddress: ReadonlyMap<string, readonly LogTest[]>
-  /** For contracts that are found. */
+  /** Tests logs of found contracts. */
   readonly ofAny: readonly LogTest[]
 }
 
@@ -240,8 +240,8 @@ function namedAmong(selectors: readonly Selector[]): (selector: Selector) => boo
 }
 
 /**
- * For whole blocks, which may hold logs of contracts that are found in them. The bloom tells which logs of those that are
- * known are to be expected.
+ * Builds filters for whole blocks, which may hold logs of contracts first found in them. The bloom is checked only for
+ * contracts that are known already.
  */
 export function buildHeadFilters(
   datasets: readonly { readonly selectors: readonly Selector[] }[],

@@ -104,7 +104,7 @@ async function startLocked(command: CommandContext): Promise<Started> {
     const isWhole = (await service.indexed()) === 'all'
     const url = `http://localhost:${service.served.port}`
     const tookMs = clock() - startedAtMs
-    say(welcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
+    say(writeWelcome({ url, tookMs, ecosystem: service.ecosystem, isWhole, chains: devnet }))
     await untilIndexed(service, 'all')
     progress.finish()
     if (!isWhole) say('Sexton is ready: all history is read.')
@@ -143,7 +143,7 @@ export async function untilIndexed(
 }
 
 /** Returns text with commands that are ready to paste. */
-export function welcome(input: {
+export function writeWelcome(input: {
   readonly url: string
   readonly tookMs: number
   readonly ecosystem: Ecosystem

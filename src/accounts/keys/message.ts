@@ -130,7 +130,7 @@ export function checkMessage(
       `Issued must be within the last ${freshness === 'day' ? 'day' : '5 minutes'}`,
     )
   if (parseAddress(message.values.address ?? '') !== expected.address)
-    return refuse('message_address_mismatch', 'sign a message that names ownerAddress')
+    return refuse('message_address_mismatch', "the message is another wallet's; sign one for yours")
   return message.values
 }
 

@@ -196,7 +196,7 @@ export class Endpoint {
     return { logs: namedBy(filter, logs), bytes, end }
   }
 
-  /** One may come from a lagging node behind a load balancer. */
+  /** A single error may be a lagging node behind a load balancer. */
   #noteBehind({ message }: EndpointError): void {
     this.#behindInRow += 1
     if (this.#behindInRow >= BEHIND_IN_ROW_MAX) this.#lacksHistory(message)

@@ -406,7 +406,7 @@ export function openPost(url: string): Post {
     const headers = { ...HEADERS, ...more.headers, 'content-length': Buffer.byteLength(body) }
     const send = () => {
       const sending = request({ ...target, method, agent, headers, signal })
-      // Errors are read from what waits for the response, or from the body.
+      // Errors are thrown by `responseTo` or `readBody` instead.
       sending.on('error', () => undefined)
       if (background) sending.on('socket', (socket) => socket.unref())
       return sending.end(body)

@@ -150,8 +150,8 @@ async function askOneByOne(
 }
 
 /**
- * Uses hashed fields only, except that the node decides between two ways of numbering: its
- * `eth_getLogs` must show the same log index later. Any other number is ignored.
+ * Uses hashed fields only. Log indexes of the node only show whether the chain numbers logs per
+ * transaction or per block; `eth_getLogs` must return the same numbers later.
  */
 function collectLogs(
   chainId: number,

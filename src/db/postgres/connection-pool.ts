@@ -90,7 +90,7 @@ export class ConnectionPool {
     try {
       if (this.#isClosing) throw new StoreError('PostgreSQL: the store is closed')
       if (this.#waiting > WAITING_MAX)
-        throw new StoreError('PostgreSQL: too many statements wait for a connection')
+        throw new StoreError('PostgreSQL: too many statements wait; raise SEXTON_CONNECTIONS')
       const connection = await this.#connect()
       this.#inUse += 1
       return connection

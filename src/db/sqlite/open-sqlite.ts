@@ -494,7 +494,7 @@ export class LogSync {
       await this.#sync((await this.#opened).fd)
     } catch (cause) {
       this.#hasFailed = true
-      throw new StoreError('SQLite: what was committed did not reach the disk', { cause })
+      throw new StoreError('SQLite: a commit did not reach the disk; check the disk', { cause })
     }
     if (this.#hasFailed) throw new StoreError('SQLite: an earlier commit did not reach the disk')
   }

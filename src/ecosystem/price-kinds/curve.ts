@@ -24,7 +24,7 @@ const place = Type.Integer({
   description: 'its place in coins(), from 0',
 })
 
-/** A StableSwap pool of Curve or a fork: what the last trade of both tokens paid, fee included. */
+/** A StableSwap pool of Curve or a fork, priced at its last trade of both tokens, fee included. */
 export const curve = defineDialect(
   'curve',
   eventFrom(

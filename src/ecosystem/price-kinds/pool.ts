@@ -116,7 +116,7 @@ export function computePrice({ token, quote }: PricePair, own: bigint, other: bi
 export function readSorted(
   pair: PricePair,
   chain: Chain,
-  { ratio, held }: { readonly ratio: Sorted; readonly held: Sorted },
+  { ratio, held }: { readonly ratio: SortedAmounts; readonly held: SortedAmounts },
 ): PriceReading {
   const isFirst = isSortedFirst(pair, chain)
   const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
@@ -150,7 +150,7 @@ export function readSqrtPrice(
 }
 
 /** In the order in which Uniswap sorts its tokens. */
-export type Sorted = readonly [amount0: bigint, amount1: bigint]
+export type SortedAmounts = readonly [amount0: bigint, amount1: bigint]
 
 function isSortedFirst(pair: PricePair, chain: Chain): boolean {
   return addressOn(chain, pair.token) < addressOn(chain, requireQuote(pair))

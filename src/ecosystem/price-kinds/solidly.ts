@@ -10,7 +10,7 @@ import {
   proveSides,
   readSorted,
   resolveFloor,
-  type Sorted,
+  type SortedAmounts,
   wrappedFields,
   wrappedIn,
 } from './pool.ts'
@@ -64,11 +64,11 @@ export const solidly = definePriceKind({
   },
 })
 
-/** The slope of `x³y + xy³`, and per side half of what both are worth. */
+/** `ratio` is the slope of `x³y + xy³`; `held` is half the value, in each token. */
 function stableState(
-  [reserve0, reserve1]: Sorted,
+  [reserve0, reserve1]: SortedAmounts,
   [decimals0, decimals1]: readonly [number, number],
-): { readonly ratio: Sorted; readonly held: Sorted } {
+): { readonly ratio: SortedAmounts; readonly held: SortedAmounts } {
   if (reserve0 === 0n || reserve1 === 0n) return { ratio: [0n, 0n], held: [0n, 0n] }
   const [one0, one1] = [10n ** BigInt(decimals0), 10n ** BigInt(decimals1)]
   const [x, y] = [reserve0 * one1, reserve1 * one0]

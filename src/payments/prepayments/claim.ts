@@ -97,7 +97,7 @@ export async function reopenClaim(
   await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
 }
 
-export async function isProofStored(
+export async function isContractProofStored(
   reads: Reads,
   proof: Pick<CheckedClaim, 'publicId' | 'txHash' | 'payerAddress'> & Omit<Proof, 'byContract'>,
 ): Promise<boolean> {
@@ -285,7 +285,7 @@ export const RETAINED_CLAIMS: Retained = {
 }
 
 interface Evidence {
-  /** The claim's transaction has at least one. */
+  /** Deposits of the transaction, at least one. */
   readonly deposits: readonly Deposit[]
   readonly provenPayers: ReadonlySet<Address>
   /** Live credits of the transaction. */

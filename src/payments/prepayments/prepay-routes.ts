@@ -24,8 +24,8 @@ import {
   type ClaimStatus,
   findClaimById,
   findClaimByTx,
+  isContractProofStored,
   isOpen,
-  isProofStored,
   type Proof,
   readClaimState,
   registerClaim,
@@ -353,7 +353,7 @@ async function checkByContract(
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
   const proof: Proof = { message, signature, byContract: true }
-  if (await isProofStored({ run: ctx.accounts.read }, posted)) return proof
+  if (await isContractProofStored({ run: ctx.accounts.read }, posted)) return proof
   if (!(await isAwaited(ctx, posted)))
     return {
       ...refused,

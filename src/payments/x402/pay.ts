@@ -39,7 +39,7 @@ import {
   toBase64,
   topupOfferBody,
 } from './offer.ts'
-import { matchOffer, type PaymentPayload, readPayment } from './payload.ts'
+import { checkOffer, type PaymentPayload, readPayment } from './payload.ts'
 import { findOpenPayment, findPayment, type Payee, type X402Payment } from './payment.ts'
 import {
   getOutcomes,
@@ -150,7 +150,7 @@ export async function rejectUnfitPayment(
   const payload = readPayment(call.headers)
   const offer = (error: PaymentFault) => offerCall(ctx, caller, call, error)
   if (typeof payload === 'string') return reject(ctx, { fault: payload }, offer)
-  const fault = matchOffer(ctx, OFFERS, payload)
+  const fault = checkOffer(ctx, OFFERS, payload)
   return fault && reject(ctx, { fault, payload }, offer)
 }
 

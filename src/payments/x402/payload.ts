@@ -133,7 +133,7 @@ const SECONDS_LEFT_MIN = 10n
 const SECONDS_LEFT_MAX = 3_600n
 
 /** Compares with our own offers, never with the client's copy. Returns undefined if it fits; the facilitator checks the signature. */
-export function matchOffer(
+export function checkOffer(
   ctx: Pick<Context, 'ecosystem' | 'clock'>,
   amounts: readonly MicroUsd[],
   payload: PaymentPayload,

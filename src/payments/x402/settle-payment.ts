@@ -13,7 +13,7 @@ import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { creditDeposit } from '#payments/prepayments/credit.ts'
 import { type PaymentFault, paymentResponseHeaders, toRequirements } from './offer.ts'
-import { hasTimeLeft, matchOffer, type PaymentPayload, writeSigned } from './payload.ts'
+import { checkOffer, hasTimeLeft, type PaymentPayload, writeSigned } from './payload.ts'
 import {
   endPayment,
   failPayment,
@@ -45,7 +45,7 @@ export interface ToSettle<T> {
   readonly addressBucket: string
   /** Whether the caller only needs the balance raised, even if another payment does it. */
   readonly isForBalance: boolean
-  /** False once the client has left; a later request that shows the payment is then served. */
+  /** False once the client has left; the payment then serves a later request that sends it. */
   isAwaited(): boolean
   /** Posts in the credit's transaction; undefined if there was nothing to credit. */
   post(tx: Connection, credit: () => Promise<Credited | undefined>): Promise<T | undefined>
@@ -107,7 +107,7 @@ async function settleNext<T>(
   const signed = { chainId: chain.id, asset, authorization, signature }
   const stored = await findPayment({ run: ctx.accounts.read }, signed)
   if (stored !== undefined) return settledBefore(ctx, stored, asked)
-  const fault = matchOffer(ctx, asked.amounts, payload)
+  const fault = checkOffer(ctx, asked.amounts, payload)
   if (fault !== undefined) return reject(fault)
   const failures = getFailedSettlements(ctx)
   const limited = failures.refusal(addressBucket)
