@@ -22,11 +22,7 @@ export async function allEnded<T extends readonly unknown[] | []>(
 
 /** Ends early on abort; never throws. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal, ref: true })
-  } catch {
-    return
-  }
+  await delay(ms, undefined, { signal, ref: true }).catch(() => undefined)
 }
 
 interface Held<V> {
@@ -80,4 +76,9 @@ export class TtlCache<V> {
   forgetAll(): void {
     this.#held.clear()
   }
+}
+
+export function chunks<T>(items: readonly T[], size: number): T[][] {
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_, part) => items.slice(part * size, (part + 1) * size))
 }

@@ -1,6 +1,5 @@
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import type { ChainSource, SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { fromHex } from 'ox/Bytes'
 import { keccak256 } from 'ox/Hash'
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import { orderLogs } from '#chain/parse-rpc.ts'
 import type {
   ChainEvent,

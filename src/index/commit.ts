@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import { type BlockHeader, type Log, toPlace } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import { type Clock, DAY_SECONDS, unixNow } from '#base/time.ts'
 import type { ChainTip, Position } from '#chain/chain-source.ts'
 import type { Connection, Engine } from '#db/engine.ts'

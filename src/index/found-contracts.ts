@@ -1,6 +1,6 @@
 import type { Address } from '#base/address.ts'
+import { chunks } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import type { ChainSource, Position } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { Connection, Tables } from '#db/engine.ts'

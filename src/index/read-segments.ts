@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { chunks } from '#base/async.ts'
 import type { BlockHeader } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource, HistoryPart, SourceLog } from '#chain/chain-source.ts'
 import { dateLogs } from '#chain/date-logs.ts'

@@ -1,7 +1,6 @@
 import type { Address, Hash } from '#base/address.ts'
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import {
   isKnownType,
   parseBlock,

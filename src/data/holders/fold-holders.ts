@@ -1,5 +1,5 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
-import { chunks } from '#base/chunks.ts'
+import { chunks } from '#base/async.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column, inKeys, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'

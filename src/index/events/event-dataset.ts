@@ -1,6 +1,5 @@
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import { type Log, toPlace } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import { type MicroUsd, valueAt } from '#base/money.ts'
 import { startOfDay, startOfHour } from '#base/time.ts'
 import type { Position } from '#chain/chain-source.ts'

@@ -1,5 +1,5 @@
 import type { Address, Hash } from '#base/address.ts'
-import { chunks } from '#base/chunks.ts'
+import { chunks } from '#base/async.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, empty, join, type Row, type Sql, sql } from '#db/sql.ts'
 

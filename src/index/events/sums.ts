@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import type { MicroUsd, Price } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'

@@ -1,7 +1,6 @@
 import { type Address, type Hash, ZERO_ADDRESS } from '#base/address.ts'
-import { allEnded } from '#base/async.ts'
+import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import { chunks } from '#base/chunks.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { keyAccount } from '#accounts/ledger/ledger.ts'
-import { chunks } from '#base/chunks.ts'
+import { chunks } from '#base/async.ts'
 import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { chunks } from '#base/chunks.ts'
+import { chunks } from '#base/async.ts'
 import { type ChainClient, openChainClient } from '#devnet/chain-client.ts'
 import { signPayment } from '#test/x402/raw-payment.ts'
 import { newPayer } from '#test/x402/x402-world.ts'
