@@ -172,8 +172,10 @@ function parseJson(text: string): unknown {
 
 /** Parses lines of `Name: value`. */
 function parseHeaders(text: string): Record<string, string> {
-  const lines = text.matchAll(/^([^:\s]+):(.*)$/gm)
-  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value.trim()]))
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  if (!lines.every((line) => /^[^:\s]+:/.test(line)))
+    throw new Error('SEXTON_FACILITATOR_HEADERS_FILE: each line must be "Name: value"')
+  return Object.fromEntries(lines.map((line) => line.split(/:(.*)/).map((part) => part.trim())))
 }
 
 /** Runs the library's facilitator in this process, with the operator's wallet. Throws ConfigError without a private key. */
