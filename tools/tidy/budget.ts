@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4667,
   main: 1304,
   ops: 3413,
-  payments: 4530,
+  payments: 4527,
   site: 1966,
   tests: 37549,
 }
