@@ -66,7 +66,7 @@ export interface ChainSource {
    * Throws EndpointError `unproven`. If `wants` rejects the proven header, the logs are left empty.
    */
   provenBlock(ref: BlockRef, wants?: (header: BlockHeader) => boolean): Promise<ProvenBlock>
-  code(address: Address): Promise<`0x${string}`>
+  code(address: Address, block?: number): Promise<`0x${string}`>
   call(to: Address, data: `0x${string}`, block?: number): Promise<`0x${string}`>
   /** Yields parts in block order without gaps; splits refused ranges. Leaving the iteration cancels requests. */
   history(request: HistoryRequest): AsyncIterable<HistoryPart>

@@ -43,7 +43,7 @@ export async function askContractWallet(
 const REVERTED = 3
 
 const FAULT =
-  /revert|out ?of ?gas|invalid ?(opcode|jump)|stack ?(under|over|limit)|write protection|out of bounds/i
+  /revert|out ?of ?gas|invalid ?(fe)? ?(opcode|jump)|stack ?(under|over|limit)|write protection|out of bounds/i
 
 /** Any other refusal, such as of a caller who asks too fast, says nothing about the signature. */
 function isContractsFault({ code, message }: NodeRefusal): boolean {

@@ -32,7 +32,7 @@ export function openRpcSource(options: RpcOptions): ChainSource {
       askInTurn(pool, (calls, host) =>
         calls.provenBlock(ref, wants).catch((error) => named(host, error)),
       ),
-    code: (address) => askInTurn(pool, (calls) => calls.code(address)),
+    code: (address, block) => askInTurn(pool, (calls) => calls.code(address, block)),
     call: (to, data, block) => askInTurn(pool, (calls) => calls.call(to, data, block)),
     history: (request) => streamHistory(pool, request),
     distrust(host, reason) {

@@ -285,23 +285,23 @@ async function blockToWrite(
   supplied: number,
 ): Promise<string> {
   try {
-    return `write ${await findFirstSupply(source, token, supplied)} or an earlier block`
+    return `write ${await findCreation(source, token, supplied)} or an earlier block`
   } catch (error) {
     return `write the block of the token's deployment (the node keeps no state old enough to find it: ${describeError(error)})`
   }
 }
 
-/** Bisects to the first block with a supply; throws where the node's state does not go back so far. */
-export async function findFirstSupply(
+/** Bisects to the block of a contract's creation; throws where the node's state does not go back so far. */
+export async function findCreation(
   source: ChainSource,
-  token: Address,
-  supplied: number,
+  contract: Address,
+  created: number,
 ): Promise<number> {
   let low = -1
-  let high = supplied
+  let high = created
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
-    if ((await readSupply(source, token, middle)) === 0n) low = middle
+    if ((await source.code(contract, middle)) === '0x') low = middle
     else high = middle
   }
   return high

@@ -47,7 +47,7 @@ describe('an operator of a token on a chain that no table knows', () => {
     const text = await readFile(file, 'utf8')
     for (const words of [
       /symbol: 'HEAD'/,
-      /\/\/ the first block with a supply[^\n]*\n\s+startBlock: 1,/,
+      /\/\/ the block of its creation[^\n]*\n\s+startBlock: 1,/,
       /kind: 'uniswap-v2'/,
       /domain: {\n\s+name: 'USD Coin',\n\s+version: '2',/,
     ])

@@ -106,7 +106,8 @@ export function callSource(
     provenBlock(ref, wants) {
       return proveBlock({ chainId, ask, isRefusal }, ref, wants)
     },
-    code: async (address) => parseBytes(await ask('eth_getCode', address, 'latest')),
+    code: async (address, block) =>
+      parseBytes(await ask('eth_getCode', address, toBlock(block ?? 'latest'))),
     async call(to, data, block) {
       return parseBytes(await ask('eth_call', { to, data }, toBlock(block ?? 'latest')))
     },

@@ -1,7 +1,7 @@
 import { type Address, parseHash, showAddress } from '#base/address.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { findDomain, findFirstSupply, type TokenDomain } from '#index/prove-ecosystem.ts'
+import { findCreation, findDomain, type TokenDomain } from '#index/prove-ecosystem.ts'
 import {
   ask,
   type ChainView,
@@ -107,8 +107,8 @@ async function findUnproven({ source, headNumber }: ChainView): Promise<string |
 /** Needs a node with old state. */
 async function findFirstBlock({ source, headNumber }: ChainView, token: Address) {
   try {
-    const block = await findFirstSupply(source, token, headNumber)
-    return { block, evidence: 'the first block with a supply, found by bisection' }
+    const block = await findCreation(source, token, headNumber)
+    return { block, evidence: 'the block of its creation, found by bisection' }
   } catch (error) {
     const evidence = `unknown: the node has no old state (${describeError(error)}); the block of the token's creation is faster to index`
     return { block: 0, evidence }

@@ -120,8 +120,9 @@ function httpFacilitator(
       const options = { timeoutMs: FACILITATOR_TIMEOUT_MS, ...(headers && { headers }) }
       const { status, body } = await post(payload && text, options)
       const answer = parseJson(body.toString('utf8'))
-      if (isObject(answer)) return answer
-      throw new Error(`the facilitator's /${path} answers HTTP ${status} without a JSON object`)
+      // A refused payment may come as 4xx.
+      if (isObject(answer) && (status < 300 || payload !== undefined)) return answer
+      throw new Error(`the facilitator's /${path} answers HTTP ${status}, not 200 with JSON`)
     }
   }
   const [verify, settle] = [askAt('verify'), askAt('settle')]
