@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 3652,
   api: 2911,
   base: 733,
-  chain: 3120,
+  chain: 3114,
   data: 5051,
   db: 1716,
   ecosystem: 2905,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 4667,
   main: 1304,
   ops: 3413,
-  payments: 4530,
+  payments: 4528,
   site: 1966,
   tests: 37549,
 }
