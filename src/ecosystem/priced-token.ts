@@ -61,7 +61,7 @@ export interface ContractPrice {
   /** Undefined if the event says nothing; throws DecodeError if it is unreadable. Must be pure. */
   read(args: EventArguments, pair: PricePair): PriceReading | undefined
   /** Compares the contract with the file; the problem's field is one of the price. */
-  prove(ask: AskView, pair: PricePair): Promise<Problem | undefined>
+  prove(ask: AskView, pair: ProvenPair): Promise<Problem | undefined>
 }
 
 export interface Emitters {
@@ -82,6 +82,11 @@ export interface PricePair {
   readonly token: PricedToken
   /** Null for a feed in dollars. */
   readonly quote: PricedToken | null
+}
+
+export interface ProvenPair extends PricePair {
+  /** All of the file, for what would be right. */
+  readonly tokens: readonly PricedToken[]
 }
 
 /** Calls a view of the contract, or of the one `at` an address; undefined if it has none. */

@@ -27,7 +27,7 @@ export function provePrices(
   return tokens.flatMap((token) =>
     token.prices.flatMap((price) => {
       if (price.chain === null) return []
-      const pair = findPair(tokens, token, price)
+      const pair = { ...findPair(tokens, token, price), tokens }
       return [provePrice(sourceOf(price.chain), price, pair)]
     }),
   )
@@ -36,7 +36,7 @@ export function provePrices(
 async function provePrice(
   source: ChainSource,
   price: ContractPrice,
-  pair: PricePair,
+  pair: PricePair & Pick<Ecosystem, 'tokens'>,
 ): Promise<Problem | undefined> {
   const { field } = price
   const ask = askView(source, price.address, field)

@@ -39,7 +39,7 @@ async function check(ids: readonly bigint[], source = BESIDE) {
       const ecosystem = localEcosystemAt({ base: node.url }, (file) => withTransfers(onBase(file)))
       const file = join(path, '../sexton.json')
       writeFileSync(file, JSON.stringify(ecosystem.file))
-      const checked = await checkFile(clock, { file, offline: false })
+      const checked = await checkFile(clock, { file, offline: false, onProgress() {} })
       rmSync(file)
       outcome = {
         rows: checked.rows.map(({ field, message }) => `${field}: ${message}`),

@@ -74,10 +74,11 @@ export const chainlink = definePriceKind({
             message: `the feed at ${showAddress(contract.address)} has phases but names no aggregator, so that nothing emits its price; correct the address`,
           }
         const found = await ask(decimalsView)
+        const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
         if (found !== decimals)
           return {
             field: 'decimals',
-            message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; write what it has, or correct the address`,
+            message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
           }
         for (const each of aggregators)
           if (!(await isOfScale(ask, each)))

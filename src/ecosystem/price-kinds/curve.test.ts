@@ -66,11 +66,11 @@ test('a Curve pool is proven by its coins, and a wrong place is refused with wha
   await proveEcosystem(ecosystemWith({ index: 1, quoteIndex: 0 }), openSource)
   await assert.rejects(
     proveEcosystem(ecosystemWith({ index: 0, quoteIndex: 1 }), openSource),
-    /^ProofError: tokens\[1\]\.price\.index: .* has 0x4200.* as coins\(0\), not CRYPT; correct the place/,
+    /^ProofError: tokens\[1\]\.price\.index: .* has 0x4200.* as coins\(0\), not CRYPT; write 1/,
   )
   await assert.rejects(
     proveEcosystem(ecosystemWith({ index: 1, quoteIndex: 2 }), openSource),
-    /price\.quoteIndex: .* has nothing as coins\(2\), not WETH; correct the place/,
+    /price\.quoteIndex: .* has nothing as coins\(2\), not WETH; write 0/,
   )
 })
 

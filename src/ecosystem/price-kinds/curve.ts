@@ -84,14 +84,21 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
           return undefined
         },
         async prove(ask, { token, quote: other }) {
+          const all = Array.from({ length: COINS_MAX }, (_, at) => ask(coins, [BigInt(at)]))
+          const listed = (await Promise.all(all)).map((each) => {
+            const coin = parseAddress(String(each).toLowerCase())
+            return coin && tokenAddress(coin)
+          })
           const places = [
             { field: 'index', at: index, token },
             { field: 'quoteIndex', at: quoteIndex, token: other },
           ]
           for (const { field, at, token: wanted } of places) {
-            const coin = parseAddress(String(await ask(coins, [BigInt(at)])).toLowerCase())
-            if (coin && tokenAddress(coin) === wanted?.addresses.get(chain.name)) continue
-            const message = `the contract at ${showAddress(address)} on ${chain.name} has ${coin ?? 'nothing'} as coins(${at}), not ${wanted?.symbol}; correct the place, the kind or the address`
+            const own = wanted?.addresses.get(chain.name)
+            const right = own === undefined ? -1 : listed.indexOf(own)
+            if (own !== undefined && listed[at] === own) continue
+            const remedy = right < 0 ? 'correct the kind or the address' : `write ${right}`
+            const message = `the contract at ${showAddress(address)} on ${chain.name} has ${listed[at] ?? 'nothing'} as coins(${at}), not ${wanted?.symbol}; ${remedy}`
             return { field, message }
           }
           return undefined

@@ -12,6 +12,7 @@ import type {
   PricedToken,
   PricePair,
   PriceReading,
+  ProvenPair,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import type { PriceContext } from '../resolver.ts'
@@ -181,7 +182,7 @@ const token1 = from('function token1() view returns (address)')
 export async function proveSides(
   { chain, address }: Pick<ContractPrice, 'chain' | 'address'>,
   ask: AskView,
-  pair: PricePair,
+  pair: ProvenPair,
 ): Promise<Problem | undefined> {
   const sides = await Promise.all([ask(token0), ask(token1)])
   const place = `${showAddress(address)} on ${chain.name}`
@@ -196,8 +197,11 @@ export async function proveSides(
   if (wanted.every((side) => found.includes(side))) return undefined
   const isOfCoin = wanted.includes(COIN_ADDRESS)
   const wrapped = isOfCoin ? ', or name what stands for the coin there in "wrapped"' : ''
-  return {
-    field: 'address',
-    message: `the pool at ${place} is of ${found.join(' and ')}, not of ${pair.token.symbol} and ${quote.symbol}; correct the address or the quote${wrapped}`,
-  }
+  const wrong = `the pool at ${place} is of ${found.join(' and ')}, not of ${pair.token.symbol} and ${quote.symbol}`
+  const remedy = `correct the address${wrapped}`
+  const [other, ...more] = found.filter((side) => side !== wanted[0])
+  if (more.length > 0) return { field: 'address', message: `${wrong}; ${remedy}` }
+  const right = pair.tokens.find((token) => addressOn(chain, token) === other)
+  const better = right ? `write "${right.symbol}"` : `list its other token ${other} in tokens`
+  return { field: 'quote', message: `${wrong}; ${better}, or ${remedy}` }
 }

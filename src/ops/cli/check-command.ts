@@ -60,7 +60,7 @@ async function showListing(context: CommandContext): Promise<ExitCode> {
 }
 
 async function runCheck(
-  { config, clock, process, show }: CommandContext,
+  { config, clock, progress, process, show }: CommandContext,
   { offline, json }: Options,
 ): Promise<ExitCode> {
   const [{ checkDatabase, checkFile, checkRegister }, { localFilePath }] = await Promise.all([
@@ -68,13 +68,14 @@ async function runCheck(
     import('#main/local-chains.ts'),
   ])
   const file = config.ecosystemFile ?? localFilePath(config.dataFolder)
-  const checked = await checkFile(clock, { file, offline })
+  const checked = await checkFile(clock, { file, offline, onProgress: progress.update })
   const { warnings, unchecked, rows } = checked
   const errors = [...checked.errors, ...(offline ? [] : await checkDatabase(config))]
   const build =
     offline || errors.length > 0
       ? undefined
       : await checkRegister(config, await chosenEcosystem(config))
+  progress.finish()
   if (json)
     process.stdout.write(`${JSON.stringify({ file, errors, warnings, unchecked, rows, build })}\n`)
   else {

@@ -104,7 +104,7 @@ test('check doubts an event that the contract does not have, and takes all that 
 async function checkWritten(file: object) {
   const path = join(folder, 'written.json')
   await writeFile(path, JSON.stringify(file))
-  return checkFile(Date.now, { file: path, offline: false })
+  return checkFile(Date.now, { file: path, offline: false, onProgress() {} })
 }
 
 test('check says of a first block ahead of the node only that', async () => {

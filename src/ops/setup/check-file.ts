@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { countNoun } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
@@ -6,7 +7,7 @@ import { openRpcSource } from '#chain/rpc-source.ts'
 import type { Config } from '#config.ts'
 import { registerName } from '#data/datasets.ts'
 import { StoreError } from '#db/engine.ts'
-import { sql } from '#db/sql.ts'
+import { column, type Row, sql } from '#db/sql.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { loadEcosystem } from '#ecosystem/load-ecosystem.ts'
 import { EcosystemError, type Problem } from '#ecosystem/problem.ts'
@@ -18,9 +19,15 @@ import { openStore } from '#main/stores.ts'
 import { describeError } from './chain-view.ts'
 import { joinOutcomes, judgeMappings, type Outcome } from './check-mappings.ts'
 
+interface CheckRequest {
+  readonly file: string
+  readonly offline: boolean
+  onProgress(task: string, done: number, total: number): void
+}
+
 export async function checkFile(
   clock: Clock,
-  { file, offline }: { readonly file: string; readonly offline: boolean },
+  { file, offline, onProgress }: CheckRequest,
 ): Promise<Outcome> {
   const ecosystem = await loadEcosystem(file).catch((error: unknown) => {
     if (error instanceof EcosystemError) return error
@@ -44,7 +51,12 @@ export async function checkFile(
     checkStartBlocks(ecosystem, sourceOf),
     judgeMappings(clock, ecosystem, sourceOf),
   ]
-  const outcomes = await Promise.all(checks.map((check) => check.catch(toOutcome)))
+  let done = 0
+  const showDone = () => onProgress('checking against the chains', done++, checks.length)
+  showDone()
+  const outcomes = await Promise.all(
+    checks.map((check) => check.catch(toOutcome).finally(showDone)),
+  )
   return joinOutcomes([{ warnings: endpoints }, ...outcomes])
 }
 
@@ -161,7 +173,7 @@ export async function checkDatabase({
   }
 }
 
-/** Says that no register is built from the file yet; undefined if one is. */
+/** Says that no register is built from the file yet, and how long building one takes; undefined if one is. */
 export async function checkRegister(
   { dataFolder, database }: Pick<Config, 'dataFolder' | 'database'>,
   ecosystem: Ecosystem,
@@ -169,27 +181,28 @@ export async function checkRegister(
   const name = registerName(ecosystem)
   const isThere = (store: StoreName) =>
     database.kind === 'postgres' || existsSync(storeFile(dataFolder, store))
-  const isBuilt =
-    isThere('accounts') && isThere(name) && (await isWhole(name, dataFolder, database))
-  if (isBuilt) return undefined
-  return 'no register is built from this file: run "sexton build" while the service runs, then restart it. A start without it answers `syncing` until all is read'
+  const built = isThere('accounts') ? await wholeRegisters(dataFolder, database) : []
+  if (isThere(name) && built.some((row) => row.name === name)) return undefined
+  const [last] = built
+  const minutes = last && Math.max(1, Math.round(column.integer(last, 'seconds') / 60))
+  const took = minutes ? `; the last one took ${countNoun(minutes, 'minute')}` : ''
+  return `no register is built from this file: run "sexton build" while the service runs, then restart it${took}. A start without it answers \`syncing\` until all is read`
 }
 
-async function isWhole(
-  name: StoreName,
+/** Newest first. */
+async function wholeRegisters(
   dataFolder: string,
   database: Config['database'],
-): Promise<boolean> {
+): Promise<readonly Row[]> {
   const accounts = await openStore(dataFolder, 'accounts', database)
   try {
-    const rows = await accounts.read(
-      sql`select name from registers where name = ${name} and whole_unix is not null`,
-    )
-    return rows.length > 0
+    return await accounts.read(sql`
+      select name, whole_unix - made_unix as seconds from registers
+      where whole_unix is not null order by made_unix desc`)
   } catch (error) {
     // Accounts that were never used have no tables.
     if (!(error instanceof StoreError)) throw error
-    return false
+    return []
   } finally {
     await accounts.close()
   }
