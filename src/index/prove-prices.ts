@@ -25,10 +25,14 @@ export function provePrices(
   sourceOf: SourceOf,
 ): readonly Promise<Problem | undefined>[] {
   return tokens.flatMap((token) =>
-    token.prices.flatMap((price) => {
+    token.prices.flatMap((price, index) => {
       if (price.chain === null) return []
       const pair = { ...findPair(tokens, token, price), tokens }
-      return [provePrice(sourceOf(price.chain), price, pair)]
+      const next = token.prices[index + 1]
+      // A source emits nothing any more long after another one replaced it.
+      const isBlock = next?.chain === price.chain && next.since !== null && 'block' in next.since
+      const until = isBlock ? next.since.block : Number.POSITIVE_INFINITY
+      return [provePrice(sourceOf(price.chain), price, { ...pair, until })]
     }),
   )
 }
@@ -36,11 +40,12 @@ export function provePrices(
 async function provePrice(
   source: ChainSource,
   price: ContractPrice,
-  pair: PricePair & Pick<Ecosystem, 'tokens'>,
+  { until, ...pair }: PricePair & Pick<Ecosystem, 'tokens'> & { readonly until: number },
 ): Promise<Problem | undefined> {
   const { field } = price
   const ask = askView(source, price.address, field)
-  const head = (await source.header('latest'))?.number ?? price.chain.startBlock
+  const newest = (await source.header('latest'))?.number ?? price.chain.startBlock
+  const head = Math.min(newest, until)
   const found = await findReading(source, { price, pair, head })
   const problem = await price.prove(ask, pair)
   if (problem !== undefined) throw new ProofError(`${field}.${problem.field}`, problem.message)
