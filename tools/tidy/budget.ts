@@ -18,7 +18,7 @@ export const budget: Readonly<Record<string, number>> = {
   ecosystem: 2922,
   entry: 689,
   feed: 1590,
-  index: 4671,
+  index: 4672,
   main: 1304,
   ops: 3427,
   payments: 4528,
