@@ -205,7 +205,7 @@ async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimi
   return status === 429 ? rateLimitAfterRefusal(ctx, caller) : readRateLimit(ctx, caller)
 }
 
-/** Answers what is no route: a document, a refusal, a preflight. Works even while the store is down. */
+/** Answers requests that match no route, even while the store is down: documents, refusals, preflights. */
 export async function unmetered(ctx: Context, call: Call, read: Page['read']): Promise<Outgoing> {
   const address = anonymousCaller(ctx, call.addressBucket)
   const limited = guardCall(ctx, address, call.addressBucket)

@@ -209,7 +209,7 @@ function isSame(row: Row, of = ''): boolean {
 
 function describeCredit(row: Row): string {
   const credited = `credited ${column.amount(row, 'micro_usd')} by ${row.payer_address}`
-  if (row.sender === null) return `${credited}, but there is no canonical log`
+  if (row.sender === null) return `${credited}, but no canonical log shows it`
   return `${credited}, but the log has ${column.bigint(row, 'amount')} by ${row.sender}`
 }
 

@@ -99,7 +99,7 @@ export async function readShares(
   ctx: Judged,
   wallet: Address,
 ): Promise<readonly ShareHeld[] | undefined> {
-  // A stored tier that is no longer configured must not outlive an unreadable register.
+  // Without share tiers in the file nobody is premium, even while the register cannot be read.
   if (shareTiers.every(({ name }) => ctx.ecosystem[name] === null)) return []
   return ctx.register.snapshot(async (connection) => {
     const shares: ShareHeld[] = []

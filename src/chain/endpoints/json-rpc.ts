@@ -248,11 +248,6 @@ function readAnswers(answer: HttpAnswer, calls: readonly AskedCall[]): readonly 
   })
 }
 
-/** Throws EndpointError. */
-export function readAnswer(answer: HttpAnswer, asked: AskedCall): unknown {
-  return takeResult(parse(answer, asked), answer, asked)
-}
-
 /** A refusal may lack the id (JSON-RPC 2.0, 5). */
 function findAnswers(value: unknown): (asked: AskedCall) => unknown {
   if (!Array.isArray(value)) return () => value

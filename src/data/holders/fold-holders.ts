@@ -392,7 +392,7 @@ export async function foldHolders(
   await foldSums(connection, HOLDER_BUCKETS, turns)
 }
 
-/** By `token|address`, oldest first. */
+/** Returns stored days keyed by `token|address`, oldest first. */
 async function readDays(
   connection: Connection,
   wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
