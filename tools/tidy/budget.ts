@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 3652,
   api: 2911,
   base: 733,
-  chain: 3114,
+  chain: 3109,
   data: 5051,
   db: 1716,
   ecosystem: 2922,
