@@ -281,17 +281,17 @@ class Scan {
 
   #text(at: number, digits: number): Hash {
     const read = this.#body.toString('latin1', at - 2, at + digits)
-    const text = HEX.test(read) ? read : read.toLowerCase()
-    if (digits % 2 !== 0 || !isHex(text))
-      throw new RpcError(`the node returned a log with malformed hex: "${text}"`)
-    return text
+    if (isBytes(read)) return read
+    const text = read.toLowerCase()
+    if (isBytes(text)) return text
+    throw new RpcError(`the node returned a log with malformed hex: "${text}"`)
   }
 }
 
 const HEX = /^0x[0-9a-f]*$/
 
-function isHex(text: string): text is Hash {
-  return HEX.test(text)
+function isBytes(text: string): text is Hash {
+  return text.length % 2 === 0 && HEX.test(text)
 }
 
 const KEY_MAX = 40

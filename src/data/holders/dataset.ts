@@ -10,7 +10,6 @@ import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Change, Dataset, Position } from '#index/dataset.ts'
 import { noteOverdrawn } from '#index/status.ts'
 import {
-  type Balances,
   balanceAfter,
   collectMovements,
   dayEnds,
@@ -20,8 +19,6 @@ import {
   forgetDeltas,
   forgetHours,
   type HolderChange,
-  type LastMoves,
-  lastMovesAfter,
   type Movement,
   moveBalances,
   openHours,
@@ -91,36 +88,33 @@ async function applyTransfers(
   moves: Moves,
 ): Promise<void> {
   const movements = collectMovements(transfers)
-  const before = await readBalances(change, movements)
-  const ends = holdersAfter(movements, before, moves.locked)
-  await fold(change, movements, { ...moves, before, ends, last: lastMovesAfter(movements, before) })
-  await openHours(change, movements, before)
-  await storeDeltas(change, movements, before)
+  await readBalances(change, movements)
+  await fold(change, movements, { ...moves, ends: holdersAfter(movements, moves.locked) })
+  await openHours(change, movements)
+  await storeDeltas(change, movements)
 }
 
 /** Folds the inverse of what is above the ancestor. */
 async function revertTransfers(change: Change, ancestor: Position, moves: Moves): Promise<void> {
-  const { undone, last } = await takeDeltas(change, ancestor)
-  const before = await readBalances(change, undone)
+  const undone = await takeDeltas(change, ancestor)
+  await readBalances(change, undone)
   const dayUnix = startOfDay(ancestor.timestamp)
   const ends = undone.filter(isHolder(moves.locked)).map((movement) => {
     const { token, address } = movement
-    const holds = balanceAfter(movement, before) > 0n
+    const holds = balanceAfter(movement) > 0n
     return { token, address, fromDay: dayUnix, ends: [{ dayUnix, holds }] }
   })
-  await fold(change, undone, { ...moves, before, ends, last })
+  await fold(change, undone, { ...moves, ends })
   await revertHours(change, ancestor)
 }
 
 interface Fold extends Moves {
-  readonly before: Balances
   readonly ends: readonly HolderChange[]
-  readonly last: LastMoves
 }
 
 async function fold(change: Change, movements: readonly Movement[], how: Fold): Promise<void> {
   await foldHolders(change, how.ends)
-  await moveBalances(change, movements, how)
+  await moveBalances(change, movements)
   await foldTotals(change, movements, how.several)
   await foldSupply(change, movements, how.locked)
   await noteOverdrawnTokens(change, how.tokens)
@@ -129,14 +123,12 @@ async function fold(change: Change, movements: readonly Movement[], how: Fold): 
 /** Leaves out who held before, and at the end of each day. */
 function holdersAfter(
   movements: readonly Movement[],
-  before: Balances,
   locked: ReadonlySet<Address>,
 ): readonly HolderChange[] {
   return movements.filter(isHolder(locked)).flatMap((movement) => {
-    const { token, address } = movement
-    const { balance = 0n } = before.get(`${token}|${address}`) ?? {}
-    const ends = dayEnds(movement, balance)
-    if (balance > 0n && ends.every(({ holds }) => holds)) return []
+    const { token, address, before } = movement
+    const ends = dayEnds(movement)
+    if (before.balance > 0n && ends.every(({ holds }) => holds)) return []
     return [{ token, address, fromDay: ends[0]?.dayUnix ?? 0, ends }]
   })
 }

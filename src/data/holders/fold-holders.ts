@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/async.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
@@ -20,12 +21,25 @@ function movesAny({ received, sent }: Step): boolean {
   return received !== 0n || sent !== 0n
 }
 
-/** Oldest step first; by token and address. */
+/** What a wallet moves of a token in some blocks. */
 export interface Movement {
   readonly token: string
   readonly address: Address
+  /** Oldest first. */
   readonly steps: readonly Step[]
+  /** What `readBalances` finds. */
+  before: HeldBalance
+  /** The UTC day of the last transfer of more than zero before the steps, where these are undone. */
+  readonly lastUnix?: number | null
 }
+
+interface HeldBalance {
+  readonly balance: bigint
+  /** The UTC day of the last transfer of more than zero. */
+  readonly lastUnix: number
+}
+
+const NONE: HeldBalance = { balance: 0n, lastUnix: 0 }
 
 export interface TransferFact {
   readonly token: string
@@ -36,13 +50,15 @@ export interface TransferFact {
   readonly timestamp: number
 }
 
+/** By token and address: rows in the order of their keys are written fastest. */
 export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
   return [...Map.groupBy(transfers, ({ token }) => token)].flatMap(([token, own]) =>
-    [...collectSteps(own)].sort(byAddress).map(([address, steps]) => ({ token, address, steps })),
+    [...collectSteps(own)]
+      .sort(byAddress)
+      .map(([address, steps]) => ({ token, address, steps, before: NONE })),
   )
 }
 
-/** Rows in the order of their keys are written fastest. */
 function byAddress([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : Number(a > b)
 }
@@ -67,44 +83,34 @@ function collectSteps(transfers: readonly TransferFact[]): ReadonlyMap<Address, 
   return wallets
 }
 
-/** Keyed by `token|address`; those of zero are absent. */
-export type Balances = ReadonlyMap<string, HeldBalance>
-
-interface HeldBalance {
-  readonly balance: bigint
-  /** The UTC day of the last transfer of more than zero. */
-  readonly lastUnix: number
-}
-
-/** The days of the last transfers after a change, by `token|address`; null where nothing is held. */
-export type LastMoves = ReadonlyMap<string, number | null>
-
 const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
   `${token}|${address}`
-
-const NONE: HeldBalance = { balance: 0n, lastUnix: 0 }
 
 /** Each token by itself: PostgreSQL looks such addresses up in the index, but pairs of a list by reading the whole table. */
 const ADDRESSES_AT_ONCE = 5_000
 
+/** Notes what each wallet holds before it moves. */
 export async function readBalances(
   { connection, chainId }: Change,
   movements: readonly Movement[],
-): Promise<Balances> {
-  const balances = new Map<string, HeldBalance>()
+): Promise<void> {
   for (const [token, own] of Map.groupBy(movements, (each) => each.token))
     for (const part of chunks(own, ADDRESSES_AT_ONCE)) {
-      const addresses = part.map(({ address }) => address)
+      const byAddress = new Map(part.map((movement) => [movement.address, movement]))
       const found = await connection.run(sql`
         select address, balance, last_unix from balances
-        where token = ${token} and address ${inNames(addresses)} and chain_id = ${chainId}`)
-      for (const row of found)
-        balances.set(`${token}|${row.address}`, {
-          balance: column.bigint(row, 'balance'),
-          lastUnix: column.integer(row, 'last_unix'),
-        })
+        where token = ${token} and address ${inNames([...byAddress.keys()])}
+          and chain_id = ${chainId}`)
+      for (const row of found) {
+        const movement = byAddress.get(column.hex(row, 'address'))
+        assert(movement !== undefined, 'the balance of a wallet that does not move')
+        const [balance, lastUnix] = [
+          column.bigint(row, 'balance'),
+          column.integer(row, 'last_unix'),
+        ]
+        movement.before = { balance, lastUnix }
+      }
     }
-  return balances
 }
 
 const BALANCES_KEY = { token: 'text', address: 'text', chain_id: 'bigint' } as const
@@ -120,36 +126,35 @@ const BALANCES: BulkInsert = {
 export async function moveBalances(
   { connection, chainId }: Change,
   movements: readonly Movement[],
-  { before, last }: { readonly before: Balances; readonly last: LastMoves },
 ): Promise<void> {
   const kept: (string | number)[][] = []
   const emptied: (string | number)[][] = []
-  for (const movement of movements.filter(({ address }) => address !== ZERO_ADDRESS)) {
-    const key = [movement.token, movement.address, chainId]
-    const balance = balanceAfter(movement, before)
-    if (balance === 0n) emptied.push(key)
-    else kept.push([...key, toStored(balance), last.get(nameHolder(movement)) ?? 0])
+  for (const movement of movements) {
+    const { token, address } = movement
+    if (address === ZERO_ADDRESS) continue
+    const balance = balanceAfter(movement)
+    if (balance !== 0n)
+      kept.push([token, address, chainId, toStored(balance), lastMoveAfter(movement)])
+    else if (movement.before.balance !== 0n) emptied.push([token, address, chainId])
   }
   await deleteRows(connection, 'balances', BALANCES_KEY, emptied)
   await connection.insert(BALANCES, kept)
 }
 
-export function balanceAfter(movement: Movement, before: Balances): bigint {
-  return (before.get(nameHolder(movement)) ?? NONE).balance + sumSteps(movement)
+export function balanceAfter({ before, steps }: Movement): bigint {
+  return before.balance + sumSteps(steps)
 }
 
-function sumSteps({ steps }: Movement): bigint {
-  return steps.reduce((sum, { received, sent }) => sum + received - sent, 0n)
+function sumSteps(steps: readonly Step[]): bigint {
+  let sum = 0n
+  for (const { received, sent } of steps) sum += received - sent
+  return sum
 }
 
-export function lastMovesAfter(movements: readonly Movement[], before: Balances): LastMoves {
-  return new Map(
-    movements.map((movement) => {
-      const key = nameHolder(movement)
-      const last = movement.steps.findLast(movesAny)
-      return [key, last ? startOfDay(last.timestamp) : (before.get(key)?.lastUnix ?? null)]
-    }),
-  )
+function lastMoveAfter({ steps, before, lastUnix }: Movement): number {
+  if (lastUnix !== undefined) return lastUnix ?? 0
+  const last = steps.findLast(movesAny)
+  return last ? startOfDay(last.timestamp) : before.lastUnix
 }
 
 const BALANCE_DELTAS: BulkInsert = {
@@ -171,13 +176,11 @@ const BALANCE_DELTAS: BulkInsert = {
 export async function storeDeltas(
   { connection, chainId, finalizedNumber }: Change,
   movements: readonly Movement[],
-  before: Balances,
 ): Promise<void> {
   const isOpen = ({ blockNumber }: Step) => blockNumber > finalizedNumber
   const open = movements.filter(({ steps }) => steps.some(isOpen))
-  const list = open.flatMap((movement) => {
-    const { token, address, steps } = movement
-    let { balance, lastUnix } = before.get(nameHolder(movement)) ?? NONE
+  const list = open.flatMap(({ token, address, steps, before }) => {
+    let { balance, lastUnix } = before
     return steps.flatMap((step) => {
       const { blockNumber, timestamp, received, sent, kept } = step
       // The zero address has no balance.
@@ -192,11 +195,11 @@ export async function storeDeltas(
   await connection.insert(BALANCE_DELTAS, list)
 }
 
-/** Removes the deltas above the ancestor; returns their inverse, and the last moves before them. */
+/** Removes the deltas above the ancestor; returns their inverse. */
 export async function takeDeltas(
   { connection, chainId }: Change,
   ancestor: Position,
-): Promise<{ readonly undone: readonly Movement[]; readonly last: LastMoves }> {
+): Promise<readonly Movement[]> {
   const removed = await connection.run(sql`
     delete from balance_deltas
     where chain_id = ${chainId} and block_number > ${ancestor.number}
@@ -204,12 +207,10 @@ export async function takeDeltas(
       last_unix`)
   const number = (row: Row) => column.integer(row, 'block_number')
   const ordered = [...removed].sort((a, b) => number(a) - number(b))
-  const last = new Map<string, number | null>()
-  const undone = [...Map.groupBy(ordered, (row) => `${row.token}|${row.address}`)].flatMap(
-    ([key, group]) => {
+  return [...Map.groupBy(ordered, (row) => `${row.token}|${row.address}`).values()].flatMap(
+    (group) => {
       const [first] = group
       if (first === undefined) return []
-      last.set(key, column.integerOrNull(first, 'last_unix'))
       const steps = group.map<Step>((row) => ({
         blockNumber: number(row),
         timestamp: column.integer(row, 'timestamp_unix'),
@@ -217,10 +218,12 @@ export async function takeDeltas(
         sent: -column.bigint(row, 'sent'),
         kept: -column.bigint(row, 'kept'),
       }))
-      return [{ token: column.text(first, 'token'), address: column.hex(first, 'address'), steps }]
+      const [token, address] = [column.text(first, 'token'), column.hex(first, 'address')]
+      return [
+        { token, address, steps, before: NONE, lastUnix: column.integerOrNull(first, 'last_unix') },
+      ]
     },
   )
-  return { undone, last }
 }
 
 export async function forgetDeltas({
@@ -246,15 +249,13 @@ const BALANCE_HOURS: BulkInsert = {
 export async function openHours(
   { connection, chainId, hoursFromUnix = 0 }: Change,
   movements: readonly Movement[],
-  before: Balances,
 ): Promise<void> {
   const isKept = ({ timestamp }: Step) => startOfHour(timestamp) >= hoursFromUnix
   const kept = movements.filter(
     ({ address, steps }) => address !== ZERO_ADDRESS && steps.some(isKept),
   )
-  const hours = kept.flatMap((movement) => {
-    const { token, address, steps } = movement
-    let { balance } = before.get(nameHolder(movement)) ?? NONE
+  const hours = kept.flatMap(({ token, address, steps, before }) => {
+    let { balance } = before
     let last = -1
     return steps.flatMap((step) => {
       const hourUnix = startOfHour(step.timestamp)
@@ -315,7 +316,7 @@ export async function foldTotals(
   )
   const additions = moved.map((movement) => ({
     key: [movement.token, movement.address],
-    sums: [sumSteps(movement)],
+    sums: [sumSteps(movement.steps)],
   }))
   await foldSums(connection, HOLDER_TOTALS, additions)
 }
@@ -435,14 +436,17 @@ interface HolderDay extends DayEnd {
 }
 
 /** Returns each day with a movement, and whether anything is held at its end, oldest first. */
-export function dayEnds(movement: Movement, balanceBefore: bigint): readonly DayEnd[] {
-  const ends = new Map<number, boolean>()
-  let balance = balanceBefore
-  for (const step of movement.steps) {
-    balance += step.received - step.sent
-    ends.set(startOfDay(step.timestamp), balance > 0n)
+export function dayEnds({ steps, before }: Movement): readonly DayEnd[] {
+  const ends: { dayUnix: number; holds: boolean }[] = []
+  let { balance } = before
+  for (const { timestamp, received, sent } of steps) {
+    balance += received - sent
+    const dayUnix = startOfDay(timestamp)
+    const last = ends.at(-1)
+    if (last?.dayUnix === dayUnix) last.holds = balance > 0n
+    else ends.push({ dayUnix, holds: balance > 0n })
   }
-  return [...ends].map(([dayUnix, holds]) => ({ dayUnix, holds }))
+  return ends
 }
 
 /** Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the previous one. */

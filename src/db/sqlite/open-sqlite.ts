@@ -214,12 +214,8 @@ const STATEMENTS_MAX = 1_000
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
-/** Remainders are halved, so that only six statements are prepared. */
-const ROWS_AT_ONCE = 32
-
 class SqliteConnection implements Connection {
   readonly #database: DatabaseSync
-  readonly #inserts = new WeakMap<BulkInsert, Map<number, string>>()
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX })
   #isCutShort = false
 
@@ -266,23 +262,14 @@ class SqliteConnection implements Connection {
     return this.#guard(() => readRows(this.#prepare(text), values))
   }
 
+  /** A row at a time: SQLite copies every page that a statement of several rows may have to restore. */
   async insert(into: BulkInsert, rows: Iterable<readonly SqlValue[]>): Promise<readonly Row[]> {
-    const found: Row[] = []
-    for (const values of rowsInBatches(rows, ROWS_AT_ONCE))
-      for (const row of this.insertValues(into, values)) found.push(row)
-    return found
-  }
-
-  insertValues(into: BulkInsert, values: readonly SqlValue[]): readonly Row[] {
-    const width = Object.keys(into.columns).length
     return this.#guard(() => {
+      const prepared = this.#prepare(insertText(into))
       const found: Row[] = []
-      let from = 0
-      for (let size = ROWS_AT_ONCE; size >= 1; size /= 2)
-        for (; values.length - from >= size * width; from += size * width) {
-          const some = values.slice(from, from + size * width)
-          for (const row of readRows(this.#prepareInsert(into, size), some)) found.push(row)
-        }
+      for (const values of rows)
+        if (prepared.names.length === 0) prepared.statement.run(...values)
+        else found.push(...readRows(prepared, values))
       return found
     })
   }
@@ -317,14 +304,6 @@ class SqliteConnection implements Connection {
     this.#database.close()
   }
 
-  #prepareInsert(into: BulkInsert, size: number): Prepared {
-    const bySize = this.#inserts.get(into) ?? new Map<number, string>()
-    this.#inserts.set(into, bySize)
-    const text = bySize.get(size) ?? insertText(into, size)
-    bySize.set(size, text)
-    return this.#prepare(text)
-  }
-
   #prepare(text: string): Prepared {
     const cached = this.#statements.get(text)
     if (cached !== undefined) return cached
@@ -349,20 +328,6 @@ class SqliteConnection implements Connection {
   }
 }
 
-function* rowsInBatches(rows: Iterable<readonly SqlValue[]>, size: number): Iterable<SqlValue[]> {
-  let values: SqlValue[] = []
-  let count = 0
-  for (const row of rows) {
-    for (const value of row) values.push(value)
-    count += 1
-    if (count < size) continue
-    yield values
-    values = []
-    count = 0
-  }
-  if (count > 0) yield values
-}
-
 interface Prepared {
   readonly statement: StatementSync
   readonly names: readonly string[]
@@ -384,12 +349,10 @@ function readRows({ statement, names }: Prepared, values: readonly SQLInputValue
   })
 }
 
-function insertText(into: BulkInsert, count: number): string {
-  const { table, columns, constants = {}, conflict = '' } = into
+function insertText({ table, columns, constants = {}, conflict = '' }: BulkInsert): string {
   const names = Object.keys({ ...columns, ...constants })
-  const row = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)].join(', ')
-  const values = Array.from({ length: count }, () => `(${row})`).join(', ')
-  return `insert into ${table} (${names.join(', ')}) values ${values} ${conflict}`
+  const row = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)]
+  return `insert into ${table} (${names.join(', ')}) values (${row.join(', ')}) ${conflict}`
 }
 
 function toStoreError(error: unknown): StoreError {
