@@ -1,4 +1,5 @@
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { allEnded } from '#base/async.ts'
 import type { Log } from '#base/chain.ts'
 import { startOfDay } from '#base/time.ts'
 import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
@@ -113,10 +114,12 @@ interface Fold extends Moves {
 }
 
 async function fold(change: Change, movements: readonly Movement[], how: Fold): Promise<void> {
-  await foldHolders(change, how.ends)
-  await moveBalances(change, movements)
-  await foldTotals(change, movements, how.several)
-  await foldSupply(change, movements, how.locked)
+  await allEnded([
+    foldHolders(change, how.ends),
+    moveBalances(change, movements),
+    foldTotals(change, movements, how.several),
+    foldSupply(change, movements, how.locked),
+  ])
   await noteOverdrawnTokens(change, how.tokens)
 }
 

@@ -3,7 +3,7 @@ import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/async.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, inKeys, inNames, ROWS_PER_STATEMENT, type Row, sql, toStored } from '#db/sql.ts'
+import { column, inNames, type Row, sql, toStored } from '#db/sql.ts'
 import type { Change, Position } from '#index/dataset.ts'
 import { type Addition, deleteRows, foldSums, type SumTable } from '#index/events/sums.ts'
 
@@ -82,9 +82,6 @@ function collectSteps(transfers: readonly TransferFact[]): ReadonlyMap<Address, 
   }
   return wallets
 }
-
-const nameHolder = ({ token, address }: Pick<Movement, 'token' | 'address'>) =>
-  `${token}|${address}`
 
 /** Each token by itself: PostgreSQL looks such addresses up in the index, but pairs of a list by reading the whole table. */
 const ADDRESSES_AT_ONCE = 5_000
@@ -372,13 +369,13 @@ export async function foldHolders(
   changes: readonly HolderChange[],
 ): Promise<void> {
   const turns: Addition[] = []
-  for (const part of chunks(changes, ROWS_PER_STATEMENT)) {
-    const stored = await readDays(connection, part)
-    const removed: (string | number)[][] = []
-    const added: (string | number)[][] = []
-    for (const change of part) {
-      const { token, address, fromDay } = change
-      const before = stored.get(nameHolder(change)) ?? []
+  const removed: (string | number)[][] = []
+  const added: (string | number)[][] = []
+  for (const [token, own] of Map.groupBy(changes, (each) => each.token)) {
+    const stored = await readDays(connection, token, own)
+    for (const change of own) {
+      const { address, fromDay } = change
+      const before = stored.get(address) ?? []
       const after = replaceDays(before, chainId, change)
       const isReplaced = (day: HolderDay) => day.chainId === chainId && day.dayUnix >= fromDay
       const toKey = ({ dayUnix }: HolderDay) => [token, address, chainId, dayUnix]
@@ -387,28 +384,33 @@ export async function foldHolders(
       turns.push(...countTurns(token, turningDays(before), -1n))
       turns.push(...countTurns(token, turningDays(after), 1n))
     }
-    await deleteRows(connection, 'holder_days', DAYS_KEY, removed)
-    await connection.insert(DAYS, added)
   }
+  await deleteRows(connection, 'holder_days', DAYS_KEY, removed)
+  await connection.insert(DAYS, added)
   await foldSums(connection, HOLDER_BUCKETS, turns)
 }
 
-/** Returns stored days keyed by `token|address`, oldest first. */
+/** Returns stored days keyed by address, oldest first. */
 async function readDays(
   connection: Connection,
-  wallets: readonly Pick<HolderChange, 'token' | 'address'>[],
+  token: string,
+  wallets: readonly Pick<HolderChange, 'address'>[],
 ): Promise<ReadonlyMap<string, readonly HolderDay[]>> {
-  const keys = wallets.map(({ token, address }) => [token, address])
-  const found = await connection.run(sql`
-    select token, address, chain_id, day_unix, holds from holder_days
-    where ${inKeys({ token: 'text', address: 'text' }, keys)} order by day_unix`)
-  const days = found.map((row) => ({
-    key: `${row.token}|${row.address}`,
-    chainId: column.integer(row, 'chain_id'),
-    dayUnix: column.integer(row, 'day_unix'),
-    holds: column.flag(row, 'holds'),
-  }))
-  return Map.groupBy(days, ({ key }) => key)
+  const days: (HolderDay & { readonly address: string })[] = []
+  for (const part of chunks(wallets, ADDRESSES_AT_ONCE)) {
+    const addresses = part.map(({ address }) => address)
+    const found = await connection.run(sql`
+      select address, chain_id, day_unix, holds from holder_days
+      where token = ${token} and address ${inNames(addresses)} order by day_unix`)
+    for (const row of found)
+      days.push({
+        address: column.text(row, 'address'),
+        chainId: column.integer(row, 'chain_id'),
+        dayUnix: column.integer(row, 'day_unix'),
+        holds: column.flag(row, 'holds'),
+      })
+  }
+  return Map.groupBy(days, ({ address }) => address)
 }
 
 function countTurns(
