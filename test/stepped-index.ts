@@ -8,9 +8,9 @@ import { sql } from '#db/sql.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { ChainIndex } from '#index/chain-index.ts'
 import type { CommitDeps } from '#index/commit.ts'
-import { compareRegisters, type RegisterDifference } from '#index/compare-registers.ts'
-import { rebuildIndex } from '#index/rebuild.ts'
 import { readIndexStatus } from '#index/status.ts'
+import { compareRegisters, type RegisterDifference } from '#ops/audit/compare-registers.ts'
+import { rebuildIndex } from '#ops/audit/rebuild.ts'
 import { openSource } from '#test/indexed-ecosystem.ts'
 
 /** An index that a test drives one event at a time. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '#base/json.ts'
 import { burnsDataset } from '#data/burns/dataset.ts'
+import { lateValues, makeEventDataset } from '#data/events/event-dataset.ts'
+import { eventsTables } from '#data/events/tables.ts'
 import { holdersDataset } from '#data/holders/dataset.ts'
 import { holdersTables } from '#data/holders/tables.ts'
 import { eventKinds } from '#data/kinds.ts'
@@ -9,7 +11,6 @@ import type { Tables } from '#db/engine.ts'
 import { firstSchema } from '#db/migrate.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type AnyDataset, toAnyDataset } from '#index/dataset.ts'
-import { makeEventDataset } from '#index/events/event-dataset.ts'
 import { contractsDataset } from '#index/found-contracts.ts'
 import { indexerTables } from '#index/tables.ts'
 
@@ -25,6 +26,7 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
         ? toAnyDataset(burnsDataset(ecosystem))
         : toAnyDataset(makeEventDataset({ name, sources: ecosystem[part] })),
     ),
+    toAnyDataset(lateValues),
   ]
 }
 
@@ -46,6 +48,7 @@ const graveDigTables: Tables = `
 
 export const registerMigrations = firstSchema('register', [
   ...indexerTables,
+  eventsTables,
   holdersTables,
   pricesTables,
   graveDigTables,

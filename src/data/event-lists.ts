@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TObject, type TProperties, Type } from 'typebox'
 import { type Address, showAddress } from '#base/address.ts'
+import { chunks } from '#base/async.ts'
 import { logIndexAt, rowAt } from '#base/chain.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
@@ -8,13 +9,9 @@ import { toIso } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { amountShape, amounts, nullable, toUsdOrNull, unixTime, usdOrNull } from '#data/meta.ts'
 import type { Connection } from '#db/engine.ts'
+import { empty, join, type Sql, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import {
-  type EventKey,
-  type EventPlace,
-  type ListedEvent,
-  listEvents,
-} from '#index/events/list-events.ts'
+import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from '#index/event-row.ts'
 import { type IndexStatus, judgeFinality } from '#index/status.ts'
 import type { Route, ValuesOf } from '#route.ts'
 import { dataRoute } from './data-route.ts'
@@ -204,4 +201,116 @@ export function placeMembers(event: EventPlace, status: IndexStatus) {
 
 export function showAccount(event: ListedEvent): string | null {
   return event.account === null ? null : showAddress(event.account)
+}
+
+export interface EventKey {
+  readonly timestamp: number
+  readonly chainId: number
+  readonly blockNumber: number
+  readonly place: number
+}
+
+export interface EventQuery {
+  readonly dataset: string
+  readonly limit: number
+  readonly chainIds: readonly number[]
+  readonly chainId?: number
+  readonly token?: string
+  readonly account?: Address
+  readonly kind?: string
+  /** Unix seconds; both ends are included. */
+  readonly fromUnix?: number
+  readonly toUnix?: number
+  readonly after?: EventKey
+}
+
+/** Newest first; one extra row shows whether more follow. */
+export async function listEvents(
+  connection: Connection,
+  query: EventQuery,
+): Promise<{ readonly events: readonly ListedEvent[]; readonly next: EventKey | null }> {
+  const found = await connection.run(
+    isOrderedByOneIndex(query) ? newest(query) : newestByChain(query),
+  )
+  const events = found.slice(0, query.limit).map(toListed)
+  const last = events.at(-1)
+  const next = found.length > query.limit && last !== undefined ? toKey(last) : null
+  return { events, next }
+}
+
+/** A single index gives the order. */
+function isOrderedByOneIndex({ account, token, chainId }: EventQuery): boolean {
+  if (account !== undefined && token !== undefined) return true
+  return token === undefined && chainId === undefined
+}
+
+/** `chain_id + 0` keeps the planner off the chain's index. */
+function newest(query: EventQuery): Sql {
+  const { account, token, chainId, after } = query
+  return sql`
+    select ${LIST_COLUMNS} from events
+    where dataset = ${query.dataset}
+      ${account === undefined ? empty : sql`and account = ${account}`}
+      ${token === undefined ? empty : sql`and token = ${token}`}
+      ${chainId === undefined ? empty : sql`and chain_id + 0 = ${chainId}`}
+      ${ofKindAndTime(query)}
+      ${after === undefined ? empty : afterKey(after)}
+    order by timestamp_unix desc, chain_id desc, block_number desc, place desc
+    limit ${query.limit + 1}`
+}
+
+/** A token may have few events, so lists per chain are merged. */
+function newestByChain(query: EventQuery): Sql {
+  const chainIds = query.chainId === undefined ? query.chainIds : [query.chainId]
+  const lists = chainIds.map(
+    (each) => sql`select * from (${selectNewest(each, query)}) as of_chain`,
+  )
+  const groups = chunks(lists, SELECTS_MAX).map(
+    (group) => sql`select * from (${join(group, ' union all ')}) as of_chains`,
+  )
+  return sql`
+    ${join(groups, ' union all ')}
+    order by timestamp_unix desc, chain_id desc, block_number desc, place desc
+    limit ${query.limit + 1}`
+}
+
+/** SQLite allows 500 selects per union, and flattens nested unions. */
+const SELECTS_MAX = 100
+
+function selectNewest(chainId: number, query: EventQuery): Sql {
+  const { account, token, after } = query
+  return sql`
+    select ${LIST_COLUMNS} from events
+    where dataset = ${query.dataset} and chain_id = ${chainId}
+      ${account === undefined ? empty : sql`and account = ${account}`}
+      ${token === undefined ? empty : sql`and token = ${token}`}
+      ${ofKindAndTime(query)}
+      ${after === undefined ? empty : afterKeyOn(chainId, after)}
+    order by timestamp_unix desc, block_number desc, place desc
+    limit ${query.limit + 1}`
+}
+
+function ofKindAndTime({ kind, fromUnix, toUnix }: EventQuery): Sql {
+  return sql`
+    ${kind === undefined ? empty : sql`and kind = ${kind}`}
+    ${fromUnix === undefined ? empty : sql`and timestamp_unix >= ${fromUnix}`}
+    ${toUnix === undefined ? empty : sql`and timestamp_unix <= ${toUnix}`}`
+}
+
+function afterKey({ timestamp, chainId, blockNumber, place }: EventKey): Sql {
+  return sql`and (timestamp_unix, chain_id, block_number, place)
+    < (${timestamp}, ${chainId}, ${blockNumber}, ${place})`
+}
+
+function afterKeyOn(chainId: number, after: EventKey): Sql {
+  const { timestamp, blockNumber, place } = after
+  if (chainId < after.chainId) return sql`and timestamp_unix <= ${timestamp}`
+  if (chainId > after.chainId) return sql`and timestamp_unix < ${timestamp}`
+  return sql`and (timestamp_unix, block_number, place)
+    < (${timestamp}, ${blockNumber}, ${place})`
+}
+
+function toKey(event: ListedEvent): EventKey {
+  const { timestamp, chainId, blockNumber, place } = event
+  return { timestamp, chainId, blockNumber, place }
 }

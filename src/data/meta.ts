@@ -2,6 +2,7 @@ import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
 import { named, recordOf } from '#base/schema.ts'
 import { toIso } from '#base/time.ts'
+import { countUnpriced, type Sums, toDollars } from '#data/events/sums.ts'
 import { HOLDERS } from '#data/holders/tables.ts'
 import {
   type Ecosystem,
@@ -9,7 +10,6 @@ import {
   OPTIONAL_PARTS,
   type PricedToken,
 } from '#ecosystem/ecosystem.ts'
-import { countUnpriced, type Sums, toDollars } from '#index/events/sums.ts'
 import {
   type IndexStatus,
   judgeCondition,

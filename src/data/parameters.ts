@@ -3,8 +3,6 @@ import { Type } from 'typebox'
 import { type Address, parseAddress, showAddress } from '#base/address.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { DAY_SECONDS, lastDays, parseMoment, startOfDay, toDate } from '#base/time.ts'
-import type { Connection } from '#db/engine.ts'
-import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import {
   NOTHING,
   readEventDays,
@@ -12,7 +10,9 @@ import {
   sumTotal,
   sumTotals,
   takeSums,
-} from '#index/events/sums.ts'
+} from '#data/events/sums.ts'
+import type { Connection } from '#db/engine.ts'
+import type { Chain, Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type Parameter, type Parsed, parsed, parseInteger } from '#route.ts'
 
 const PERIOD_DAYS_MAX = 3_650

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readEventDays, sumTotals } from '#data/events/sums.ts'
 import { readLeaderboard } from '#data/grave-digs/endpoints.ts'
 import { openingSince } from '#data/holders/fold-holders.ts'
 import {
@@ -14,10 +15,9 @@ import {
 import { lastPoint } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { join, sql } from '#db/sql.ts'
-import { type EventQuery, listEvents } from '#index/events/list-events.ts'
-import { readEventDays, sumTotals } from '#index/events/sums.ts'
 import { onSqlite } from '#test/store/each-engine.ts'
 import { registerMigrations } from './datasets.ts'
+import { type EventQuery, listEvents } from './event-lists.ts'
 
 const list = (filters: Partial<EventQuery>) => (connection: Connection) =>
   listEvents(connection, { dataset: 'burns', limit: 20, chainIds: [1, 8453], ...filters })

@@ -289,6 +289,50 @@ create table anomalies (
 );
 create index anomalies_newest on anomalies (kind, chain_id, block_number);
 create index anomalies_of_contract on anomalies (chain_id, dataset, contract);
+create table chain_notes (
+  chain_id bigint primary key,
+  stall text,
+  stall_detail text
+);
+create table feed (
+  name text primary key,
+  epoch text not null,
+  last bigint not null,
+  pruned bigint not null
+);
+create table changes (
+  sequence bigint primary key,
+  op text not null,
+  dataset text not null,
+  chain_id bigint not null,
+  block_number bigint not null,
+  place bigint not null,
+  tx_hash text not null,
+  timestamp_unix bigint not null,
+  kind text not null,
+  token text not null,
+  account text,
+  amount text not null,
+  detail text,
+  usd text,
+  written_unix bigint not null
+);
+create index changes_at on changes (dataset, chain_id, block_number, place, token);
+create table unknown_figures (
+  chain_id bigint not null,
+  dataset text not null,
+  contract text not null,
+  reason text not null,
+  detail text not null,
+  primary key (chain_id, dataset, contract, reason)
+);
+create table found_contracts (
+  chain_id bigint not null,
+  origin text not null,
+  contract text not null,
+  block_number bigint not null,
+  primary key (chain_id, origin, contract)
+);
 create table events (
   dataset text not null,
   chain_id bigint not null,
@@ -349,50 +393,6 @@ create table event_account_sums (
 create table event_account_counts (
   dataset text primary key,
   accounts bigint not null
-);
-create table chain_notes (
-  chain_id bigint primary key,
-  stall text,
-  stall_detail text
-);
-create table feed (
-  name text primary key,
-  epoch text not null,
-  last bigint not null,
-  pruned bigint not null
-);
-create table changes (
-  sequence bigint primary key,
-  op text not null,
-  dataset text not null,
-  chain_id bigint not null,
-  block_number bigint not null,
-  place bigint not null,
-  tx_hash text not null,
-  timestamp_unix bigint not null,
-  kind text not null,
-  token text not null,
-  account text,
-  amount text not null,
-  detail text,
-  usd text,
-  written_unix bigint not null
-);
-create index changes_at on changes (dataset, chain_id, block_number, place, token);
-create table unknown_figures (
-  chain_id bigint not null,
-  dataset text not null,
-  contract text not null,
-  reason text not null,
-  detail text not null,
-  primary key (chain_id, dataset, contract, reason)
-);
-create table found_contracts (
-  chain_id bigint not null,
-  origin text not null,
-  contract text not null,
-  block_number bigint not null,
-  primary key (chain_id, origin, contract)
 );
 create table balances (
   token text not null,

@@ -6,9 +6,14 @@ import type { ChainTip, Position } from '#chain/chain-source.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
-import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
-import { valueEvents } from './events/event-dataset.ts'
-import type { PriceBook } from './events/sums.ts'
+import {
+  type Anomaly,
+  type AnyDataset,
+  type Change,
+  type PriceBook,
+  type StagedLogs,
+  stageAll,
+} from './dataset.ts'
 import { Changes, type FedCommit, writeFeed } from './feed.ts'
 import type { Segment } from './read-segments.ts'
 import {
@@ -53,7 +58,7 @@ export async function commitBlocks(
   const read = stageAll(deps.datasets)
   for (const dataset of deps.datasets) dataset.learn?.(logs)
   for (const each of read.staged) each.take(logs)
-  await moveHead(deps, { ...input, to }, (change) => store(deps, change, { ...input, ...read, to }))
+  await moveHead(deps, { ...input, to }, (change) => store(change, { ...input, ...read, to }))
   return to
 }
 
@@ -64,13 +69,12 @@ export async function commitSegment(
 ): Promise<Position> {
   const { end: to, ...read } = input.segment
   await moveHead(deps, { ...input, to, isHistory: true }, (change) =>
-    store(deps, change, { ...input, ...read, to, headers: [to] }),
+    store(change, { ...input, ...read, to, headers: [to] }),
   )
   return to
 }
 
 async function store(
-  deps: CommitDeps,
   change: Change,
   read: Pick<Step, 'tip'> &
     StagedLogs & { readonly to: Position; readonly headers: readonly BlockHeader[] },
@@ -82,7 +86,6 @@ async function store(
   for (const each of read.staged) await each.apply(change)
   await storeAnomalies(connection, read.anomalies)
   await storeBlocks(connection, chainId, read.headers)
-  await finalize(deps, change)
 }
 
 export async function rollBack(
@@ -95,7 +98,7 @@ export async function rollBack(
     await change.connection.run(sql`
       delete from anomalies where chain_id = ${chainId} and block_number > ${ancestor.number}`)
     await deleteResolved(change.connection, chainId)
-    await keepBlocks(change.connection, chainId, { from: 0, to: ancestor.number })
+    await keepBlocks(change.connection, chainId, { to: ancestor.number })
     await movePosition(change.connection, { ...change, to: ancestor, tip: input.tip })
   })
   return ancestor
@@ -105,10 +108,9 @@ export async function markTip(
   deps: CommitDeps,
   input: Step & { readonly expected: Position },
 ): Promise<void> {
-  await moveHead(deps, { ...input, to: input.expected }, async (change) => {
-    await movePosition(change.connection, { ...change, to: input.expected, tip: input.tip })
-    await finalize(deps, change)
-  })
+  await moveHead(deps, { ...input, to: input.expected }, (change) =>
+    movePosition(change.connection, { ...change, to: input.expected, tip: input.tip }),
+  )
 }
 
 async function moveHead(
@@ -139,18 +141,12 @@ async function moveHead(
   )
 }
 
-async function finalize(deps: CommitDeps, change: Change): Promise<void> {
-  for (const dataset of deps.datasets) await dataset.finalize?.(change)
-  const kept = { from: change.finalizedNumber, to: Number.MAX_SAFE_INTEGER }
-  await keepBlocks(change.connection, change.chainId, kept)
-}
-
 export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &
   Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isHistory'>
 
 /** Runs a transaction that only the leader may commit; `facts` may reject. */
 export async function transact(
-  { engine, leader, prices, clock }: CommitDeps,
+  { engine, leader, datasets, prices, clock }: CommitDeps,
   facts: (connection: Connection) => Promise<CommitFacts>,
   work: (change: Change) => Promise<void>,
 ): Promise<void> {
@@ -158,8 +154,10 @@ export async function transact(
     // The leader's row is locked first; statements of a connection run in order.
     const [, read] = await allEnded([leader.hold(connection), facts(connection)])
     const changes = new Changes()
-    await work({ ...read, connection, prices, changes: read.isHistory ? undefined : changes })
-    await valueEvents(connection, prices, changes)
+    const change = { ...read, connection, prices, changes }
+    await work(read.isHistory ? { ...change, changes: undefined } : change)
+    for (const dataset of datasets) await dataset.finalize?.(change)
+    await keepBlocks(connection, read.chainId, { from: read.finalizedNumber })
     await writeFeed(connection, prices, { ...read, changes, nowUnix: unixNow(clock) })
   })
 }

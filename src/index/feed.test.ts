@@ -7,7 +7,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import { type CommitDeps, type CommitFacts, transact } from './commit.ts'
-import type { EventFact } from './events/sums.ts'
+import type { EventFact } from './event-row.ts'
 import { type FeedCursor, type FeedItem, readEnd, readPage } from './feed.ts'
 
 const COMMITS = 40

@@ -5,8 +5,14 @@ import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { BulkInsert, Connection, Tables } from '#db/engine.ts'
 import { column, type Row, sql, toStored } from '#db/sql.ts'
-import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from './events/list-events.ts'
-import type { EventFact, PriceBook } from './events/sums.ts'
+import type { PriceBook } from './dataset.ts'
+import {
+  type EventFact,
+  type EventPlace,
+  LIST_COLUMNS,
+  type ListedEvent,
+  toListed,
+} from './event-row.ts'
 
 /**
  * `feed` has one row: changes from `pruned` to `last` are in `changes`. `detail` of a price is the price,

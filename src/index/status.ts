@@ -389,7 +389,7 @@ export async function readFinalTimes(connection: Connection): Promise<ReadonlyMa
 export async function keepBlocks(
   connection: Connection,
   chainId: number,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: { readonly from?: number; readonly to?: number },
 ): Promise<void> {
   await connection.run(sql`
     delete from blocks where chain_id = ${chainId} and (number < ${from} or number > ${to})`)

@@ -2,7 +2,6 @@ import type { Tables } from '#db/engine.ts'
 import { notificationTrigger } from '#db/migrate.ts'
 import { leaderTables } from '#index/leader.ts'
 import { chainNotesTables, unknownFiguresTables } from '#index/status.ts'
-import { eventsTables } from './events/tables.ts'
 import { feedTables } from './feed.ts'
 import { foundContractsTables } from './found-contracts.ts'
 
@@ -40,7 +39,6 @@ export const indexerTables: readonly Tables[] = [
       );
       create index anomalies_newest on anomalies (kind, chain_id, block_number);
       create index anomalies_of_contract on anomalies (chain_id, dataset, contract)`,
-  eventsTables,
   chainNotesTables,
   feedTables,
   notificationTrigger({

@@ -1,5 +1,7 @@
 import type { Address } from '#base/address.ts'
 import { logIndexAt } from '#base/chain.ts'
+import { listEvents } from '#data/event-lists.ts'
+import { sumTotals } from '#data/events/sums.ts'
 import {
   countHolders,
   readBalanceAt,
@@ -9,8 +11,6 @@ import {
 } from '#data/holders/queries.ts'
 import type { Connection, Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
-import { listEvents } from '#index/events/list-events.ts'
-import { sumTotals } from '#index/events/sums.ts'
 import { readPosition, readStalls } from '#index/status.ts'
 import { dataRoutesOf, readRoute } from '#test/route-reader.ts'
 import { addEvents, FigureList, type Figures, supplyText, totalText } from './figures.ts'

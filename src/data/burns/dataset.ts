@@ -3,19 +3,20 @@ import type { Log } from '#base/chain.ts'
 import { formatDecimal } from '#base/money.ts'
 import { isTracked, TRANSFER_TOPIC } from '#base/token.ts'
 import { BURNS, burns, isTransferOfToken } from '#data/burns/kind.ts'
+import {
+  makeEventDataset,
+  revertEvents,
+  storeValued,
+  toLogPlace,
+} from '#data/events/event-dataset.ts'
+import { sumTotal, sumTotals } from '#data/events/sums.ts'
 import { readTotalSupply } from '#data/holders/queries.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Dataset, Selector } from '#index/dataset.ts'
 import { makeEventReader, toSelectors } from '#index/decode-event.ts'
-import {
-  makeEventDataset,
-  revertEvents,
-  storeValued,
-  toLogPlace,
-} from '#index/events/event-dataset.ts'
-import { type EventFact, sumTotal, sumTotals } from '#index/events/sums.ts'
+import type { EventFact } from '#index/event-row.ts'
 
 /**
  * Mapped burns, net of the mints and bridge events of their transactions. Without burns nothing

@@ -6,6 +6,15 @@ import { BURNS, burns } from '#data/burns/kind.ts'
 import { dataRoute } from '#data/data-route.ts'
 import { type EventList, eventRow, listRoute, showAccount } from '#data/event-lists.ts'
 import {
+  addSums,
+  NOTHING,
+  type Sums,
+  sumTotal,
+  sumTotals,
+  sumWindows,
+  type TokenSums,
+} from '#data/events/sums.ts'
+import {
   addressText,
   amountShape,
   amountShapeOrNull,
@@ -28,15 +37,6 @@ import {
 import { priceAt } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
-import {
-  addSums,
-  NOTHING,
-  type Sums,
-  sumTotal,
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-} from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 import { newlyMinted } from './dataset.ts'
 

@@ -16,6 +16,16 @@ import {
   showAccount,
 } from '#data/event-lists.ts'
 import {
+  addSums,
+  NOTHING,
+  readSums,
+  type Sums,
+  sumTotal,
+  sumTotals,
+  sumWindows,
+  type TokenSums,
+} from '#data/events/sums.ts'
+import {
   addressText,
   amountShape,
   amounts,
@@ -31,16 +41,6 @@ import { addressParameter } from '#data/parameters.ts'
 import { valueNow } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, join, sql } from '#db/sql.ts'
-import {
-  addSums,
-  NOTHING,
-  readSums,
-  type Sums,
-  sumTotal,
-  sumTotals,
-  sumWindows,
-  type TokenSums,
-} from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 
 const list: EventList = {

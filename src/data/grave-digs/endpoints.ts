@@ -5,6 +5,7 @@ import { named } from '#base/schema.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
 import { type EventList, eventRow, listRoute, showAccount } from '#data/event-lists.ts'
+import { sumTotal, sumTotals } from '#data/events/sums.ts'
 import { GRAVE_DIGS, graveDigs } from '#data/grave-digs/kind.ts'
 import {
   addressText,
@@ -19,7 +20,6 @@ import { limitParameter, tokenParameter } from '#data/parameters.ts'
 import { priceAt } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
-import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import type { Route } from '#route.ts'
 
 const list: EventList = {

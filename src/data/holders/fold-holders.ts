@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/async.ts'
 import { DAY_SECONDS, startOfDay, startOfHour } from '#base/time.ts'
+import { type Addition, deleteRows, foldSums, type SumTable } from '#data/events/sums.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
 import { column, inNames, type Row, sql, toStored } from '#db/sql.ts'
 import type { Change, Position } from '#index/dataset.ts'
-import { type Addition, deleteRows, foldSums, type SumTable } from '#index/events/sums.ts'
 
 interface Step {
   readonly blockNumber: number

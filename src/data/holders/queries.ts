@@ -1,5 +1,6 @@
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { chunks } from '#base/async.ts'
+import { TOTAL } from '#data/events/sums.ts'
 import type { Connection } from '#db/engine.ts'
 import {
   column,
@@ -11,7 +12,6 @@ import {
   sql,
   toStored,
 } from '#db/sql.ts'
-import { TOTAL } from '#index/events/sums.ts'
 
 interface Supply {
   readonly minted: bigint

@@ -12,6 +12,7 @@ import {
 } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { Context } from '#context.ts'
+import type { Sums } from '#data/events/sums.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import {
@@ -22,7 +23,7 @@ import {
   type PricedToken,
   type PriceSource,
 } from '#ecosystem/priced-token.ts'
-import type { EventMoment, PriceBook, Sums } from '#index/events/sums.ts'
+import type { EventMoment, PriceBook } from '#index/dataset.ts'
 
 interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */

@@ -12,6 +12,7 @@ import { HOUR_SECONDS, startOfHour, toDate } from '#base/time.ts'
 import { isTracked } from '#base/token.ts'
 import type { Context } from '#context.ts'
 import { dataRoute } from '#data/data-route.ts'
+import { countUnpriced, type Sums, toDollars } from '#data/events/sums.ts'
 import {
   countHolders,
   firstSupplyDay,
@@ -36,7 +37,6 @@ import { dayPrices, firstPrice, priceAt } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
 import type { EventMetric } from '#ecosystem/event-kind.ts'
-import { countUnpriced, type Sums, toDollars } from '#index/events/sums.ts'
 import type { IndexStatus } from '#index/status.ts'
 import { type Parameter, parsed, type Route } from '#route.ts'
 

@@ -18,6 +18,15 @@ import { newlyMinted } from '#data/burns/dataset.ts'
 import { BURNS } from '#data/burns/kind.ts'
 import { dataRoute, getAnswerCache } from '#data/data-route.ts'
 import { DIVIDENDS } from '#data/dividends/kind.ts'
+import {
+  addSums,
+  countUnpriced,
+  NOTHING,
+  sumTotal,
+  sumTotals,
+  type TokenSums,
+  toDollars,
+} from '#data/events/sums.ts'
 import { GRAVE_DIGS } from '#data/grave-digs/kind.ts'
 import {
   listChains,
@@ -56,15 +65,6 @@ import {
 import { latestPrice, PRICE_GAPS, valueNow } from '#data/prices/price-book.ts'
 import type { Connection } from '#db/engine.ts'
 import type { PricedToken } from '#ecosystem/ecosystem.ts'
-import {
-  addSums,
-  countUnpriced,
-  NOTHING,
-  sumTotal,
-  sumTotals,
-  type TokenSums,
-  toDollars,
-} from '#index/events/sums.ts'
 import { type IndexStatus, judgeCondition } from '#index/status.ts'
 import {
   type Answer,

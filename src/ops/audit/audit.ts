@@ -13,6 +13,7 @@ import type { Context } from '#context.ts'
 import { impossibleBurns, UNMINTED } from '#data/burns/dataset.ts'
 import { BURNS, isTransferOfToken } from '#data/burns/kind.ts'
 import { allDatasets, registerMigrations } from '#data/datasets.ts'
+import { sumTotal, sumTotals } from '#data/events/sums.ts'
 import { readTotalSupply, sumCirculating, sumTotalSupply } from '#data/holders/queries.ts'
 import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Connection, Engine } from '#db/engine.ts'
@@ -21,12 +22,9 @@ import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 import { type StoreState, streamTable } from '#db/stream-table.ts'
 import type { Chain, Ecosystem, EventSource, PricedToken } from '#ecosystem/ecosystem.ts'
 import { askContract, askSupply } from '#index/call-view.ts'
-import { compareRegisters } from '#index/compare-registers.ts'
-import { sumTotal, sumTotals } from '#index/events/sums.ts'
 import { Leader } from '#index/leader.ts'
 import { describeAnomalies, readMappingAnomalies } from '#index/mappings.ts'
 import { proveEcosystem } from '#index/prove-ecosystem.ts'
-import { type RebuildProgress, rebuildIndex } from '#index/rebuild.ts'
 import {
   type ChainStatus,
   type IndexStatus,
@@ -36,6 +34,8 @@ import {
 import { openSources } from '#main/run-index.ts'
 import { openStores } from '#main/stores.ts'
 import { auditAccounts } from './audit-accounts.ts'
+import { compareRegisters } from './compare-registers.ts'
+import { type RebuildProgress, rebuildIndex } from './rebuild.ts'
 
 interface AuditInput {
   readonly config: Config

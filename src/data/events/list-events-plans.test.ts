@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { registerMigrations } from '#data/datasets.ts'
+import { type EventQuery, listEvents } from '#data/event-lists.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
 import { join, sql } from '#db/sql.ts'
 import { startPostgres } from '#test/postgres.ts'
-import { type EventQuery, listEvents } from './list-events.ts'
 
 const server = await startPostgres()
 after(() => server.stop())

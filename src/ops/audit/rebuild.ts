@@ -3,10 +3,10 @@ import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { Connection } from '#db/engine.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
-import { ChainIndex } from './chain-index.ts'
-import type { CommitDeps } from './commit.ts'
-import { insertFound, readFound } from './found-contracts.ts'
-import type { ChainStatus } from './status.ts'
+import { ChainIndex } from '#index/chain-index.ts'
+import type { CommitDeps } from '#index/commit.ts'
+import { insertFound, readFound } from '#index/found-contracts.ts'
+import type { ChainStatus } from '#index/status.ts'
 
 const FAILURES_MAX = 5
 const RETRY_MS = 500

@@ -20,7 +20,7 @@ import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import type { EventSource, MappingCode } from '#ecosystem/event-source.ts'
 import { runCode } from '#ecosystem/mapping-code.ts'
 import type { EventValue, ModuleEvent } from '#ecosystem/module-types.ts'
-import type { Change, Dataset } from '../dataset.ts'
+import type { Change, Dataset, PriceBook } from '#index/dataset.ts'
 import {
   fitting,
   keyOfLog,
@@ -28,19 +28,11 @@ import {
   makeEventReader,
   readArguments,
   toSelectors,
-} from '../decode-event.ts'
-import type { Changes } from '../feed.ts'
-import { readFinalTimes } from '../status.ts'
-import { LIST_COLUMNS, type ListedEvent, toListed } from './list-events.ts'
-import {
-  type Addition,
-  type EventFact,
-  foldSums,
-  type PriceBook,
-  type SumTable,
-  TOTAL,
-  toSums,
-} from './sums.ts'
+} from '#index/decode-event.ts'
+import { type EventFact, LIST_COLUMNS, type ListedEvent, toListed } from '#index/event-row.ts'
+import type { Changes } from '#index/feed.ts'
+import { readFinalTimes } from '#index/status.ts'
+import { type Addition, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'
 
 export function makeEventDataset(input: {
   readonly name: string
@@ -424,23 +416,26 @@ function knownUntil(
   return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
 }
 
-/** Values events that waited for the chain of a price to be final up to them. */
-export async function valueEvents(
-  connection: Connection,
-  book: PriceBook,
-  changes: Pick<Changes, 'value'>,
-): Promise<void> {
-  const finalTimes = await readFinalTimes(connection)
-  for (const token of book.symbols)
-    for (const chainId of finalTimes.keys()) {
-      const untilUnix = knownUntil(book.chainIds(token), chainId, finalTimes)
-      if (!Number.isFinite(untilUnix)) continue
-      for (let more = true; more; ) {
-        const events = await readPending(connection, { token, chainId, untilUnix })
-        await valuePending({ connection, prices: book, chainId }, events, changes)
-        more = events.length === EVENTS_MAX
+/** Values events that waited for the chain of a price to be final up to them. Has no events of its own. */
+export const lateValues: Dataset<never> = {
+  name: 'late values',
+  selectors: [],
+  decode: () => [],
+  apply: async () => undefined,
+  revert: async () => undefined,
+  async finalize({ connection, prices, changes }) {
+    const finalTimes = await readFinalTimes(connection)
+    for (const token of prices.symbols)
+      for (const chainId of finalTimes.keys()) {
+        const untilUnix = knownUntil(prices.chainIds(token), chainId, finalTimes)
+        if (!Number.isFinite(untilUnix)) continue
+        for (let more = true; more; ) {
+          const events = await readPending(connection, { token, chainId, untilUnix })
+          await valuePending({ connection, prices, chainId }, events, changes)
+          more = events.length === EVENTS_MAX
+        }
       }
-    }
+  },
 }
 
 /** The index gives the order, or PostgreSQL may scan the table on stale statistics. */
@@ -461,14 +456,14 @@ function readPending(
 async function valuePending(
   change: Valuing,
   events: readonly Row[],
-  changes: Pick<Changes, 'value'>,
+  changes: Changes | undefined,
 ): Promise<void> {
   if (events.length === 0) return
   const values = await readValues(change, events.map(toListed))
   const valued = events.map((row, index) => ({ row, usd: values[index] ?? null }))
   await setValues(change.connection, valued)
   const known = valued.flatMap(({ row, usd }) => (usd === null ? [] : [{ row, usd }]))
-  for (const { row, usd } of known) changes.value(row, usd)
+  for (const { row, usd } of known) changes?.value(row, usd)
   const counted = known.filter(({ row }) => column.flag(row, 'counted'))
   for (const [dataset, group] of Map.groupBy(counted, ({ row }) => column.text(row, 'dataset'))) {
     const before = group.map(({ row }) => toListed(row))

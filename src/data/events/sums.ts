@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { allEnded, chunks } from '#base/async.ts'
-import type { Log } from '#base/chain.ts'
-import type { MicroUsd, Price } from '#base/money.ts'
+import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
 import {
@@ -15,41 +14,7 @@ import {
   sql,
   toStored,
 } from '#db/sql.ts'
-import type { EventReading } from '#ecosystem/event-source.ts'
-import type { ListedEvent } from './list-events.ts'
-
-export interface EventFact extends EventReading {
-  readonly log: Pick<
-    Log,
-    'chainId' | 'blockNumber' | 'blockHash' | 'txHash' | 'txIndex' | 'logIndex' | 'timestamp'
-  > & {
-    /** Among the rows that the code of a mapping makes of the log. */
-    readonly row?: number
-  }
-}
-
-export interface PriceBook {
-  readonly symbols: readonly string[]
-  dependents(symbol: string): readonly string[]
-  decimals(symbol: string): number
-  /** The chains whose events move the token's price in dollars. */
-  chainIds(symbol: string): ReadonlySet<number>
-  /**
-   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
-   */
-  pricesAt(
-    connection: Connection,
-    symbol: string,
-    moments: readonly EventMoment[],
-  ): Promise<readonly (Price | null)[]>
-}
-
-export interface EventMoment {
-  readonly unix: number
-  /** Null for the end of that second, after the blocks of all chains. */
-  readonly chainId: number | null
-  readonly blockNumber: number
-}
+import type { ListedEvent } from '#index/event-row.ts'
 
 export interface Sums {
   readonly amount: bigint
