@@ -1,11 +1,11 @@
 import type { Address, Hash } from '#base/address.ts'
 import { type Log, toPlace } from '#base/chain.ts'
-import type { Price } from '#base/money.ts'
 import type { LogFilter, Position, SourceLog } from '#chain/chain-source.ts'
 import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
+import type { PriceBook } from './event-row.ts'
 import type { Changes } from './feed.ts'
 
 export type { Position } from '#chain/chain-source.ts'
@@ -19,29 +19,6 @@ export interface Change {
   /** Collects changes for the feed, which follows the head only. */
   readonly changes?: Changes | undefined
   readonly prices: PriceBook
-}
-
-export interface PriceBook {
-  readonly symbols: readonly string[]
-  dependents(symbol: string): readonly string[]
-  decimals(symbol: string): number
-  /** The chains whose events move the token's price in dollars. */
-  chainIds(symbol: string): ReadonlySet<number>
-  /**
-   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
-   */
-  pricesAt(
-    connection: Connection,
-    symbol: string,
-    moments: readonly EventMoment[],
-  ): Promise<readonly (Price | null)[]>
-}
-
-export interface EventMoment {
-  readonly unix: number
-  /** Null for the end of that second, after the blocks of all chains. */
-  readonly chainId: number | null
-  readonly blockNumber: number
 }
 
 export interface Dataset<Fact> {

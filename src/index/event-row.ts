@@ -1,5 +1,7 @@
 import type { Address, Hash } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
+import type { Price } from '#base/money.ts'
+import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import type { EventReading } from '#ecosystem/event-source.ts'
 
@@ -50,4 +52,27 @@ export interface EventFact extends EventReading {
     /** Among the rows that the code of a mapping makes of the log. */
     readonly row?: number
   }
+}
+
+export interface PriceBook {
+  readonly symbols: readonly string[]
+  dependents(symbol: string): readonly string[]
+  decimals(symbol: string): number
+  /** The chains whose events move the token's price in dollars. */
+  chainIds(symbol: string): ReadonlySet<number>
+  /**
+   * Returns prices at the close of the block before each moment's (of another chain than the price's, before that second); null where unknown.
+   */
+  pricesAt(
+    connection: Connection,
+    symbol: string,
+    moments: readonly EventMoment[],
+  ): Promise<readonly (Price | null)[]>
+}
+
+export interface EventMoment {
+  readonly unix: number
+  /** Null for the end of that second, after the blocks of all chains. */
+  readonly chainId: number | null
+  readonly blockNumber: number
 }

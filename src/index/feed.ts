@@ -5,12 +5,12 @@ import type { MicroUsd } from '#base/money.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import type { BulkInsert, Connection, Tables } from '#db/engine.ts'
 import { column, type Row, sql, toStored } from '#db/sql.ts'
-import type { PriceBook } from './dataset.ts'
 import {
   type EventFact,
   type EventPlace,
   LIST_COLUMNS,
   type ListedEvent,
+  type PriceBook,
   toListed,
 } from './event-row.ts'
 

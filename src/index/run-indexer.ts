@@ -6,7 +6,8 @@ import { type Engine, StoreError } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Leader, LeadLostError } from '#index/leader.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
-import type { AnyDataset, PriceBook } from './dataset.ts'
+import type { AnyDataset } from './dataset.ts'
+import type { PriceBook } from './event-row.ts'
 import { StallNote } from './status.ts'
 
 export interface IndexerDeps {

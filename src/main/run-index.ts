@@ -8,9 +8,9 @@ import { openPriceBook } from '#data/prices/price-book.ts'
 import type { Engine } from '#db/engine.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { Leader } from '#index/leader.ts'
-import { proveEcosystem, proveStartBlocks, watchDecimals } from '#index/prove-ecosystem.ts'
 import { runIndexer } from '#index/run-indexer.ts'
 import { runJobs } from '#index/run-jobs.ts'
+import { proveEcosystem, proveStartBlocks, watchDecimals } from '#ops/checks/prove-ecosystem.ts'
 import { type IndexProgress, makeChainReport } from '#ops/health/index-progress.ts'
 
 interface IndexInput {

@@ -22,6 +22,7 @@ export const rooms: readonly string[] = [
   'src/api',
   'src/site',
   'src/ops/health',
+  'src/ops/checks',
   'devnet',
   'src/main',
   'src/ops',

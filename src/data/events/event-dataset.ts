@@ -20,7 +20,7 @@ import { DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
 import type { EventSource, MappingCode } from '#ecosystem/event-source.ts'
 import { runCode } from '#ecosystem/mapping-code.ts'
 import type { EventValue, ModuleEvent } from '#ecosystem/module-types.ts'
-import type { Change, Dataset, PriceBook } from '#index/dataset.ts'
+import type { Change, Dataset } from '#index/dataset.ts'
 import {
   fitting,
   keyOfLog,
@@ -29,7 +29,13 @@ import {
   readArguments,
   toSelectors,
 } from '#index/decode-event.ts'
-import { type EventFact, LIST_COLUMNS, type ListedEvent, toListed } from '#index/event-row.ts'
+import {
+  type EventFact,
+  LIST_COLUMNS,
+  type ListedEvent,
+  type PriceBook,
+  toListed,
+} from '#index/event-row.ts'
 import type { Changes } from '#index/feed.ts'
 import { readFinalTimes } from '#index/status.ts'
 import { type Addition, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'

@@ -23,7 +23,7 @@ import {
   type PricedToken,
   type PriceSource,
 } from '#ecosystem/priced-token.ts'
-import type { EventMoment, PriceBook } from '#index/dataset.ts'
+import type { EventMoment, PriceBook } from '#index/event-row.ts'
 
 interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */

@@ -5,7 +5,7 @@ import { HOUR_SECONDS } from '#base/time.ts'
 import { latestPrice } from '#data/prices/price-book.ts'
 import { accounts } from '#devnet/addresses.ts'
 import { calls } from '#devnet/calls.ts'
-import { proveEcosystem } from '#index/prove-ecosystem.ts'
+import { proveEcosystem } from '#ops/checks/prove-ecosystem.ts'
 import { deployContract, transact } from '#test/deploy-contract.ts'
 import {
   localEcosystemAt,

@@ -5,12 +5,12 @@ import type { Context } from '#context.ts'
 import { type ImpossibleBurns, impossibleBurns } from '#data/burns/dataset.ts'
 import { getAnswerCache } from '#data/data-route.ts'
 import { registerMigrations } from '#data/datasets.ts'
+import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '#data/mappings.ts'
 import { areHoldersKnown, nameUnknown } from '#data/meta.ts'
 import { latestPrice } from '#data/prices/price-book.ts'
 import type { Connection, Engine, Migration } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
 import type { Chain } from '#ecosystem/ecosystem.ts'
-import { describeAnomalies, type MappingAnomalies, readMappingAnomalies } from '#index/mappings.ts'
 import { type Job, type JobRuns, type JobState, readJobStates } from '#index/run-jobs.ts'
 import {
   type ChainStatus,

@@ -5,14 +5,14 @@ import { countNoun } from '#base/text.ts'
 import type { Clock } from '#base/time.ts'
 import type { ChainSource, LogFilter, SourceLog } from '#chain/chain-source.ts'
 import { makeRowReader } from '#data/events/event-dataset.ts'
+import { listMappings, type Mapping } from '#data/mappings.ts'
 import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { DecodeError } from '#ecosystem/event-arguments.ts'
 import { countIndexed, type EventReading, type EventSource } from '#ecosystem/event-source.ts'
 import type { Problem } from '#ecosystem/problem.ts'
 import { fitting, keyOfSource, makeEventReader } from '#index/decode-event.ts'
 import { findContract } from '#index/found-contracts.ts'
-import { listMappings, type Mapping } from '#index/mappings.ts'
-import { walkLogs } from '#index/prove-prices.ts'
+import { walkLogs } from '#ops/checks/prove-prices.ts'
 
 /** What a check found. */
 export interface Outcome {

@@ -1,7 +1,7 @@
 import { type Address, parseHash, showAddress } from '#base/address.ts'
 import { EndpointError } from '#chain/rpc-error.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
-import { findCreation, findDomain, type TokenDomain } from '#index/prove-ecosystem.ts'
+import { findCreation, findDomain, type TokenDomain } from '#ops/checks/prove-ecosystem.ts'
 import {
   ask,
   type ChainView,

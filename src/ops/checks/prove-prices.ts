@@ -11,8 +11,8 @@ import {
   type PriceReading,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import { ProofError } from './call-view.ts'
-import { askFilter, askView, compilePriceDecoder, nameOfEvents } from './price-logs.ts'
+import { ProofError } from '#index/call-view.ts'
+import { askFilter, askView, compilePriceDecoder, nameOfEvents } from '#index/price-logs.ts'
 
 type SourceOf = (chain: Chain) => ChainSource
 

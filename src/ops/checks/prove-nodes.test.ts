@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { chainIds } from '#devnet/addresses.ts'
+import { ProofError } from '#index/call-view.ts'
 import { beginChain } from '#test/chain-builder/built-chain.ts'
 import { noFaults } from '#test/chain-builder/faults.ts'
 import { serveChain } from '#test/chain-builder/serve-chain.ts'
 import { localEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
-import { ProofError } from './call-view.ts'
 import { proveEcosystem } from './prove-ecosystem.ts'
 
 const [base, ethereum] = await Promise.all(

@@ -4,10 +4,10 @@ import localEcosystem from '#devnet/local-ecosystem.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EcosystemFile } from '#ecosystem/ecosystem-file.ts'
 import type { PriceFile } from '#ecosystem/price-kinds.ts'
+import { ProofError } from '#index/call-view.ts'
 import { localEcosystemAt, oneTokenEcosystemAt, openSource } from '#test/indexed-ecosystem.ts'
 import { startLyingNode } from '#test/lying-node.ts'
 import { startOwnDevnet } from '#test/start-own-devnet.ts'
-import { ProofError } from './call-view.ts'
 import { proveEcosystem, watchDecimals } from './prove-ecosystem.ts'
 
 const devnet = await startOwnDevnet()

@@ -3,8 +3,8 @@ import type { Connection } from '#db/engine.ts'
 import { column, type Sql, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
-import type { LogProblem } from './dataset.ts'
-import { describeMisfit } from './decode-event.ts'
+import type { LogProblem } from '#index/dataset.ts'
+import { describeMisfit } from '#index/decode-event.ts'
 
 export interface Mapping {
   /** Such as `burns[0]`. */

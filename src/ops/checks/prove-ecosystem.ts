@@ -7,9 +7,9 @@ import { asksToSlowDown, EndpointError } from '#chain/rpc-error.ts'
 import { eventKinds } from '#data/kinds.ts'
 import type { Chain, Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import { callView, ProofError, readSupply } from './call-view.ts'
+import { callView, ProofError, readSupply } from '#index/call-view.ts'
+import type { OpenJob } from '#index/run-jobs.ts'
 import { provePrices } from './prove-prices.ts'
-import type { OpenJob } from './run-jobs.ts'
 
 const decimalsView = from('function decimals() view returns (uint8)')
 const supplyView = from('function totalSupply() view returns (uint256)')
