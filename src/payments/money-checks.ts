@@ -7,12 +7,11 @@ import {
 } from '#accounts/ledger/check.ts'
 import { receivableAccount } from '#accounts/ledger/ledger.ts'
 import { formatDecimal } from '#base/money.ts'
-import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource } from '#chain/chain-source.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, type Row, sql } from '#db/sql.ts'
+import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { askContract } from '#index/call-view.ts'
 import {
@@ -21,7 +20,7 @@ import {
   getPaymentSource,
   isComplete,
   readScan,
-  toTopic,
+  transferFilter,
   UNCREDITED,
 } from './prepayments/deposits.ts'
 
@@ -43,8 +42,7 @@ const paymentChecks: readonly Check[] = [
           and postings.account like 'chain_in:%'
       group by credits.id, credits.micro_usd, credits.reversed_unix
       having coalesce(sum(-postings.micro_usd), 0)
-        <> case when credits.reversed_unix is null then credits.micro_usd else 0 end
-      order by credits.id limit ${DIFFERENCES_MAX}`,
+        <> case when credits.reversed_unix is null then credits.micro_usd else 0 end`,
   ),
   queryCheck(
     'what came in from the chains is what live credits hold',
@@ -56,8 +54,7 @@ const paymentChecks: readonly Check[] = [
         union all
         select account, 0, -micro_usd from postings where account like 'chain_in:%'
       ) as parts
-      group by account having sum(expected) <> sum(found)
-      order by account limit ${DIFFERENCES_MAX}`,
+      group by account having sum(expected) <> sum(found)`,
   ),
   queryCheck(
     'every credit or reversal entry belongs to a credit',
@@ -65,8 +62,7 @@ const paymentChecks: readonly Check[] = [
       from journal_entries left join credits
         on credits.id = substr(journal_entries.id,
           case when journal_entries.kind = 'credit' then 8 else 10 end)
-      where journal_entries.kind in ('credit', 'reversal') and credits.id is null
-      order by journal_entries.id limit ${DIFFERENCES_MAX}`,
+      where journal_entries.kind in ('credit', 'reversal') and credits.id is null`,
   ),
   queryCheck(
     'a claim says that it held money exactly if it was ever credited',
@@ -74,8 +70,7 @@ const paymentChecks: readonly Check[] = [
         case when count(credits.id) > 0 then 1 else 0 end as found
       from claims left join credits on credits.claim_id = claims.id
       group by claims.id, claims.was_credited
-      having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end
-      order by claims.id limit ${DIFFERENCES_MAX}`,
+      having claims.was_credited <> case when count(credits.id) > 0 then 1 else 0 end`,
   ),
   // The key is the claimed one, or its successor if it was rotated before the credit.
   queryCheck(
@@ -88,8 +83,7 @@ const paymentChecks: readonly Check[] = [
         left join keys as claimed on claimed.public_id = claims.public_id
         left join keys as holder on holder.public_id = substr(credits.account, 5)
       where claimed.wallet is null or holder.wallet is null or claimed.wallet <> holder.wallet
-        or claimed.wallet <> credits.owner or credits.tx_hash <> claims.tx_hash
-      order by credits.id limit ${DIFFERENCES_MAX}`,
+        or claimed.wallet <> credits.owner or credits.tx_hash <> claims.tx_hash`,
   ),
   // A deposit that is credited again goes back to the keys that its reversal debited.
   queryCheck(
@@ -102,8 +96,7 @@ const paymentChecks: readonly Check[] = [
         left join keys
           on postings.account like 'key:%' and keys.public_id = substr(postings.account, 5)
       where coalesce(keys.wallet, '') <> credits.owner
-        and postings.account <> ${receivableAccount('')} || credits.owner
-      order by postings.entry_id, postings.account limit ${DIFFERENCES_MAX}`,
+        and postings.account <> ${receivableAccount('')} || credits.owner`,
   ),
 ]
 
@@ -122,8 +115,7 @@ export const x402Checks: readonly Check[] = [
         or credits.reversed_unix is not null or credits.chain_id <> payments.chain_id
         or credits.micro_usd <> payments.micro_usd or credits.payer_address <> payments.payer
         or payments.tx_hash is null or credits.tx_hash <> payments.tx_hash
-        or credits.claim_id is not null)
-      order by payments.id limit ${DIFFERENCES_MAX}`,
+        or credits.claim_id is not null)`,
   ),
   queryCheck(
     'every live credit without a claim is of one settled x402 payment',
@@ -131,8 +123,7 @@ export const x402Checks: readonly Check[] = [
       from credits left join x402_intents as payments
         on payments.credit_id = credits.id and payments.status = 'credited'
       where credits.claim_id is null and credits.reversed_unix is null
-      group by credits.id having count(payments.id) <> 1
-      order by credits.id limit ${DIFFERENCES_MAX}`,
+      group by credits.id having count(payments.id) <> 1`,
   ),
   queryCheck(
     'an x402 payment is credited where it said',
@@ -144,8 +135,7 @@ export const x402Checks: readonly Check[] = [
           or credits.owner <> payments.payee_wallet or not exists (
             select 1 from keys
             where 'key:' || keys.public_id = credits.account
-              and keys.wallet = payments.payee_wallet)))
-      order by payments.id limit ${DIFFERENCES_MAX}`,
+              and keys.wallet = payments.payee_wallet)))`,
   ),
 ]
 
@@ -177,14 +167,8 @@ function canonicalCheck(ctx: Context, note: Note): Check {
         else if (await isUncovered(ctx, row)) uncovered.push(subject)
         else if (!isSame(row)) differences.push({ subject, detail: describeCredit(row) })
       }
-      if (pending.length > 0)
-        note(
-          `${pending.length} credits cannot be checked before history is read: ${listIds(pending)}`,
-        )
-      if (uncovered.length > 0)
-        note(
-          `${uncovered.length} credits belong to payments that the ecosystem file no longer covers: ${listIds(uncovered)}`,
-        )
+      noteCredits(note, pending, 'cannot be checked before history is read')
+      noteCredits(note, uncovered, 'belong to payments that the ecosystem file no longer covers')
       return differences.slice(0, DIFFERENCES_MAX)
     },
   }
@@ -215,8 +199,8 @@ function describeCredit(row: Row): string {
 
 const NAMED_MAX = 50
 
-function listIds(ids: readonly string[]): string {
-  return ids.slice(0, NAMED_MAX).join(', ')
+function noteCredits(note: Note, ids: readonly string[], what: string): void {
+  if (ids.length > 0) note(`${ids.length} credits ${what}: ${ids.slice(0, NAMED_MAX).join(', ')}`)
 }
 
 function payersCheck(ctx: Context, note: Note): Check {
@@ -239,10 +223,7 @@ function payersCheck(ctx: Context, note: Note): Check {
         if (!(await isProven(ctx, row)))
           differences.push({ subject, detail: `paid by ${payer} without a valid proof` })
       }
-      if (byContract.length > 0)
-        note(
-          `${byContract.length} credits rest on proofs of contract wallets that cannot be asked again: ${listIds(byContract)}`,
-        )
+      noteCredits(note, byContract, 'rest on proofs of contract wallets that cannot be asked again')
       return differences.slice(0, DIFFERENCES_MAX)
     },
   }
@@ -265,13 +246,13 @@ async function isProven(ctx: Context, row: Row): Promise<boolean> {
 }
 
 /** Sums the deposits of the payment chain that no credit holds. */
-export async function readSuspense(
-  { ecosystem }: Context,
-  connection: Connection,
-): Promise<{ readonly deposits: number; readonly microUsd: bigint }> {
-  const found = await connection.run(sql`
-    select amount from deposits
-    where chain_id = ${ecosystem.payment?.chain.id ?? null} and ${UNCREDITED}`)
+export function readSuspense({ ecosystem }: Context, connection: Connection) {
+  const chainId = ecosystem.payment?.chain.id ?? null
+  return sumDeposits(connection, sql`chain_id = ${chainId} and ${UNCREDITED}`)
+}
+
+async function sumDeposits(connection: Connection, which: Sql) {
+  const found = await connection.run(sql`select amount from deposits where ${which}`)
   const microUsd = found.reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n)
   return { deposits: found.length, microUsd }
 }
@@ -294,7 +275,10 @@ export function balanceCheck(ctx: Context, note: Note): Check {
         const before = await readHeld(source, payment, chain.startBlock - 1)
         const sent = await sumSent(source, payment, scan.number)
         const held = await readHeld(source, payment, scan.number)
-        const received = await sumReceived(connection, payment)
+        const { microUsd: received } = await sumDeposits(
+          connection,
+          sql`chain_id = ${chain.id} and block_number >= ${chain.startBlock}`,
+        )
         const explained = before + received - sent
         const show = (amount: bigint) => formatDecimal(amount, decimals)
         const subject = `${symbol} on ${chain.name}`
@@ -328,23 +312,13 @@ async function readHeld(
   return held
 }
 
-async function sumReceived(connection: Connection, { chain }: Payment): Promise<bigint> {
-  const found = await connection.run(sql`
-    select amount from deposits
-    where chain_id = ${chain.id} and block_number >= ${chain.startBlock}`)
-  return found.reduce((sum, row) => sum + column.bigint(row, 'amount'), 0n)
-}
-
 async function sumSent(
   source: Pick<ChainSource, 'history'>,
-  { asset, payTo, chain }: Payment,
+  payment: Payment,
   to: number,
 ): Promise<bigint> {
-  const filter = {
-    addresses: [asset],
-    topics: [[TRANSFER_TOPIC], payTo.map(({ address }) => toTopic(address))],
-    pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
-  }
+  const { chain } = payment
+  const filter = transferFilter(payment, 'from')
   let sent = 0n
   for await (const { logs } of source.history({ filter, from: chain.startBlock, to }))
     for (const { data } of logs) sent += BigInt(data)

@@ -5,14 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockRef } from '#base/chain.ts'
-import type { Deposit } from '#base/deposit.ts'
 import { hashHeader } from '#chain/parse-rpc.ts'
 import type { Engine } from '#db/engine.ts'
 import { sql } from '#db/sql.ts'
 import localEcosystem from '#devnet/local-ecosystem.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { storeDeposits, writeScan } from '#payments/prepayments/deposits.ts'
+import { type Deposit, storeDeposits, writeScan } from '#payments/prepayments/deposits.ts'
 import { readRpcRequest } from '#test/rpc-server.ts'
 
 export const CONFIRMATIONS = 10
@@ -174,7 +173,7 @@ function newBlock(number: number, mined: number, transfers: readonly Transfer[])
   const deposits = transfers.map(({ tx, from, amount, logIndex }, index) => ({
     ...{ chainId: CHAIN_ID, blockNumber: number, blockHash, timestampUnix },
     ...{ txHash: hash(tx), logIndex: logIndex ?? index, positionInTx: 0 },
-    ...{ from, to: PAY_TO, amount, proven: true },
+    ...{ sender: from, recipient: PAY_TO, amount, proven: true },
   }))
   return { number, hash: blockHash, header, deposits }
 }

@@ -1,9 +1,9 @@
 import type { Check } from '#accounts/ledger/check.ts'
 import type { Address, Hash } from '#base/address.ts'
 import type { Caller } from '#base/caller.ts'
-import type { Deposit } from '#base/deposit.ts'
 import type { Engine } from '#db/engine.ts'
 import { x402Checks } from '#payments/money-checks.ts'
+import type { Deposit } from '#payments/prepayments/deposits.ts'
 import type { Authorization } from '#payments/x402/payload.ts'
 import type { X402Payment } from '#payments/x402/payment.ts'
 
@@ -74,8 +74,8 @@ export function depositOf(
     txHash: word(n),
     logIndex: 0,
     positionInTx: 0,
-    from,
-    to,
+    sender: from,
+    recipient: to,
     amount: value,
     proven: true,
   }

@@ -21,7 +21,8 @@ export function queryCheck(name: string, statement: Sql): Check {
     run: async (connection) => {
       const found = await connection.run(sql`
         select subject, cast(expected as text) as expected, cast(found as text) as found
-        from (${statement}) as broken`)
+        from (${statement}) as broken
+        order by subject, found limit ${DIFFERENCES_MAX}`)
       return found.map((row) => ({
         subject: column.text(row, 'subject'),
         detail: `expected ${column.text(row, 'expected')}, found ${column.text(row, 'found')}`,
@@ -34,8 +35,7 @@ export const ledgerChecks: readonly Check[] = [
   queryCheck(
     'the postings of each entry sum to zero',
     sql`select entry_id as subject, 0 as expected, cast(sum(micro_usd) as bigint) as found
-      from postings group by entry_id having sum(micro_usd) <> 0
-      order by entry_id limit ${DIFFERENCES_MAX}`,
+      from postings group by entry_id having sum(micro_usd) <> 0`,
   ),
   queryCheck(
     'a stored balance is the sum of its postings less what its calls cost',
@@ -46,15 +46,13 @@ export const ledgerChecks: readonly Check[] = [
         union all select account, micro_usd, 0 from postings
         union all select account, -micro_usd, 0 from spend_days
       ) as parts
-      group by account having sum(expected) <> sum(found)
-      order by account limit ${DIFFERENCES_MAX}`,
+      group by account having sum(expected) <> sum(found)`,
   ),
   queryCheck(
     'each account is of a known kind, on its side of zero',
     sql`select account as subject, 0 as expected, micro_usd as found from balances
       where not (account like 'key:%' or account like 'bucket:%') and not (
-        micro_usd <= 0 and (account like 'chain_in:%' or account like 'receivable:%'))
-      order by account limit ${DIFFERENCES_MAX}`,
+        micro_usd <= 0 and (account like 'chain_in:%' or account like 'receivable:%'))`,
   ),
 ]
 

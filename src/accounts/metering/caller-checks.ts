@@ -1,4 +1,4 @@
-import { type Check, DIFFERENCES_MAX, queryCheck } from '#accounts/ledger/check.ts'
+import { type Check, queryCheck } from '#accounts/ledger/check.ts'
 import { DAY_SECONDS } from '#base/time.ts'
 import { sql } from '#db/sql.ts'
 
@@ -20,8 +20,7 @@ export const callerChecks: readonly Check[] = [
       from wallets left join keys
         on keys.wallet = wallets.wallet and keys.revoked_unix is null
       group by wallets.wallet, wallets.active_keys
-      having count(keys.public_id) <> wallets.active_keys or wallets.active_keys > 10
-      order by wallets.wallet limit ${DIFFERENCES_MAX}`,
+      having count(keys.public_id) <> wallets.active_keys or wallets.active_keys > 10`,
   ),
   queryCheck(
     'the paid calls of a day are the calls that its accounts were debited for',
@@ -35,8 +34,7 @@ export const callerChecks: readonly Check[] = [
         from spend_days as spend left join keys
           on keys.public_id = substr(spend.account, 5) and spend.account like 'key:%'
       ) as parts
-      group by owner, day having sum(paid) <> sum(calls)
-      order by owner, day limit ${DIFFERENCES_MAX}`,
+      group by owner, day having sum(paid) <> sum(calls)`,
   ),
   queryCheck(
     'the free calls of a wallet are those of its keys',
@@ -49,8 +47,7 @@ export const callerChecks: readonly Check[] = [
           key_days.used
         from key_days left join keys on keys.public_id = key_days.public_id
       ) as parts
-      group by owner, day having sum(apart) <> sum(used)
-      order by owner, day limit ${DIFFERENCES_MAX}`,
+      group by owner, day having sum(apart) <> sum(used)`,
   ),
   queryCheck(
     'a wallet has as many keys as it signed mints and rotated keys',
@@ -61,15 +58,13 @@ export const callerChecks: readonly Check[] = [
         union all select wallet, 1, 0 from used_messages where action = 'mint'
         union all select wallet, 1, 0 from keys where successor is not null
       ) as parts
-      group by wallet having sum(minted) <> sum(made)
-      order by wallet limit ${DIFFERENCES_MAX}`,
+      group by wallet having sum(minted) <> sum(made)`,
   ),
   queryCheck(
     'every key balance belongs to an existing key',
     sql`select account as subject, 1 as expected, 0 as found from balances
       where account like 'key:%' and not exists (
-        select 1 from keys where keys.public_id = substr(balances.account, 5))
-      order by account limit ${DIFFERENCES_MAX}`,
+        select 1 from keys where keys.public_id = substr(balances.account, 5))`,
   ),
   queryCheck(
     'a rotated key is revoked, and its successor is another key of its wallet',
@@ -77,13 +72,12 @@ export const callerChecks: readonly Check[] = [
       from keys left join keys as newer on newer.public_id = keys.successor
       where keys.successor is not null and (newer.public_id is null
         or newer.wallet <> keys.wallet or newer.public_id = keys.public_id
-        or keys.revoked_unix is null)
-      order by keys.public_id limit ${DIFFERENCES_MAX}`,
+        or keys.revoked_unix is null)`,
   ),
   queryCheck(
     'a revoked key has no charges on later days',
     sql`select subject, 0 as expected, cast(sum(calls) as bigint) as found
       from (${CALLS_AFTER_REVOCATION}) as late
-      where calls > 0 group by subject order by subject limit ${DIFFERENCES_MAX}`,
+      where calls > 0 group by subject`,
   ),
 ]

@@ -1,6 +1,5 @@
 import {
   type Check,
-  DIFFERENCES_MAX,
   type LedgerDifference,
   ledgerChecks,
   queryCheck,
@@ -100,8 +99,7 @@ export const moveChecks: readonly Check[] = [
         entries.kind = 'move' and coalesce(taken.micro_usd < 0, 1 = 0)
         and not exists (
           select 1 from postings where postings.entry_id = entries.id and postings.line > 1)
-        and coalesce(${BETWEEN_KEYS}, 1 = 0))
-      order by entries.id limit ${DIFFERENCES_MAX}`,
+        and coalesce(${BETWEEN_KEYS}, 1 = 0))`,
   ),
 ]
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Address, Hash } from '#base/address.ts'
-import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
@@ -10,7 +9,14 @@ import { column, defineCodec, join, type RowOf, sql } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { CREDIT_MAX, type Credit, listLiveCredits } from './credit.ts'
-import { type Reads, readDeposits, UNCREDITED } from './deposits.ts'
+import {
+  type Deposit,
+  isComplete,
+  type KnownDeposits,
+  type Reads,
+  readDeposits,
+  UNCREDITED,
+} from './deposits.ts'
 
 /** Level of proof for a claim, weakest first. */
 const TRUSTS = ['none', 'payer', 'owner'] as const
@@ -330,8 +336,8 @@ function isCreditFor(credit: Credit, deposit: Deposit): boolean {
 }
 
 /** A `payerAddress` without a signature proves nothing. */
-function qualifies(claim: Claim, evidence: Evidence, { from }: Deposit): boolean {
-  return evidence.provenPayers.has(from) || (claim.byOwner && from === claim.owner)
+function qualifies(claim: Claim, evidence: Evidence, { sender }: Deposit): boolean {
+  return evidence.provenPayers.has(sender) || (claim.byOwner && sender === claim.owner)
 }
 
 export type ClaimStatus =
@@ -354,7 +360,7 @@ export interface ClaimState {
 
 export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
   const { known, credits, provenPayers } = await ctx.accounts.snapshot(async (reads) => ({
-    known: await readDeposits(reads, ctx.ecosystem.payment, [claim.txHash]),
+    known: await readDeposits(reads, requirePayment(ctx), [claim.txHash]),
     credits: await listLiveCredits(reads, [claim.txHash]),
     provenPayers: await readProvenPayers(reads, claim.id),
   }))
@@ -380,13 +386,9 @@ export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimS
 }
 
 /** Also uses the chain's time, so that claims do not expire while the chain is not read. */
-function judgeUnseen(
-  claim: Claim,
-  known: CanonicalDeposits | undefined,
-  nowUnix: number,
-): ClaimStatus {
+function judgeUnseen(claim: Claim, known: KnownDeposits | undefined, nowUnix: number): ClaimStatus {
   if (claim.wasCredited) return 'reversed'
-  if (known === undefined || !known.isComplete) return 'pending'
+  if (known === undefined || !isComplete(known.head)) return 'pending'
   const isPast = Math.min(nowUnix, known.head.timestamp) >= claim.openedUnix + CLAIM_TTL_SECONDS
   return isPast ? 'expired' : 'pending'
 }

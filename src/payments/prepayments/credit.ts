@@ -13,11 +13,10 @@ import {
   receivableAccount,
 } from '#accounts/ledger/ledger.ts'
 import type { Address, Hash } from '#base/address.ts'
-import type { Deposit } from '#base/deposit.ts'
 import { lesser, type MicroUsd } from '#base/money.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, defineCodec, join, type RowOf, sql } from '#db/sql.ts'
-import type { Reads } from './deposits.ts'
+import type { Deposit, Reads } from './deposits.ts'
 
 const credits = defineCodec({
   id: column.text,
@@ -86,7 +85,7 @@ async function insertCredit(connection: Connection, credit: NewCredit): Promise<
       block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
     values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
       ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
-      ${deposit.from}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
+      ${deposit.sender}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
     on conflict do nothing returning id`)
   return created.length === 1
 }

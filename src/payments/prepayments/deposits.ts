@@ -1,7 +1,6 @@
 import { type Address, type Hash, ZERO_ADDRESS } from '#base/address.ts'
 import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
-import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ChainSource, HistoryPart, LogFilter } from '#chain/chain-source.ts'
@@ -10,7 +9,16 @@ import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Connection, Tables } from '#db/engine.ts'
-import { column, join, ROWS_PER_STATEMENT, type Row, rows, sql, toStored } from '#db/sql.ts'
+import {
+  column,
+  defineCodec,
+  join,
+  ROWS_PER_STATEMENT,
+  type RowOf,
+  rows,
+  sql,
+  toStored,
+} from '#db/sql.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 
@@ -49,19 +57,36 @@ export const depositsTables: Tables = `
       reread_number bigint not null
     )`
 
-/** How far transfers to `payTo` have been read. */
-export interface DepositScan extends BlockRef {
-  readonly timestamp: number
-  readonly finalizedNumber: number
-  readonly rereadNumber: number
-}
+const depositRow = defineCodec({
+  chainId: column.integer,
+  blockNumber: column.integer,
+  blockHash: column.hex,
+  timestampUnix: column.integer,
+  txHash: column.hex,
+  logIndex: column.integer,
+  /** Index among the transaction's payment transfers; survives reorgs. */
+  positionInTx: column.integer,
+  sender: column.hex,
+  recipient: column.hex,
+  /** Micro-USD. */
+  amount: column.bigint,
+  /** Unproven deposits are never credited. */
+  proven: column.flag,
+})
 
-/** Matches transfers of the asset to any address of `payTo`. */
-function depositFilter(payment: Pick<Payment, 'asset' | 'payTo'>): LogFilter {
+/** A canonical `Transfer(to = payTo)` of the payment asset, never zero. */
+export type Deposit = RowOf<typeof depositRow>
+
+/** How far transfers to `payTo` have been read. */
+export type DepositScan = NonNullable<Awaited<ReturnType<typeof readScan>>>
+
+/** Matches transfers of the asset to any address of `payTo`, or from one. */
+export function transferFilter({ asset, payTo }: Payment, end: 'from' | 'to'): LogFilter {
+  const wallets = payTo.map(({ address }) => toTopic(address))
   return {
-    addresses: [payment.asset],
-    topics: [[TRANSFER_TOPIC], null, payment.payTo.map((each) => toTopic(each.address))],
-    pairs: [{ address: payment.asset, topic0: TRANSFER_TOPIC }],
+    addresses: [asset],
+    topics: [[TRANSFER_TOPIC], ...(end === 'to' ? [null, wallets] : [wallets])],
+    pairs: [{ address: asset, topic0: TRANSFER_TOPIC }],
   }
 }
 
@@ -90,8 +115,8 @@ export function toDeposits(logs: readonly Log[], proven: boolean): Deposit[] {
         txHash: log.txHash,
         logIndex: log.logIndex,
         positionInTx,
-        from: `0x${sender.slice(26)}`,
-        to: `0x${recipient.slice(26)}`,
+        sender: `0x${sender.slice(26)}`,
+        recipient: `0x${recipient.slice(26)}`,
         amount: BigInt(log.data),
         proven,
       },
@@ -112,8 +137,8 @@ export async function storeDeposits(
     each.blockHash,
     each.logIndex,
     each.timestampUnix,
-    each.from,
-    each.to,
+    each.sender,
+    each.recipient,
     toStored(each.amount),
     each.proven ? 1 : 0,
   ])
@@ -131,7 +156,7 @@ export async function storeDeposits(
 }
 
 /** Returns undefined before the first scan for this asset and `payTo`. */
-export async function readScan(reads: Reads, payment: Payment): Promise<DepositScan | undefined> {
+export async function readScan(reads: Reads, payment: Payment) {
   const [row] = await reads.run(sql`
     select number, hash, timestamp_unix, finalized_number, reread_number from deposit_scans
     where chain_id = ${payment.chain.id} and filter = ${filterName(payment)}`)
@@ -175,53 +200,21 @@ export function isComplete({ finalizedNumber, rereadNumber }: DepositScan): bool
   return finalizedNumber - rereadNumber < REREAD_BLOCKS
 }
 
-/** Reads the deposits of transactions. Call inside a snapshot only. Returns undefined without payments, or before the first scan. */
-export async function readDeposits(
-  reads: Reads,
-  payment: Payment | null,
-  txHashes: readonly Hash[],
-): Promise<CanonicalDeposits | undefined> {
-  const scan = payment === null ? undefined : await readScan(reads, payment)
-  if (payment === null || scan === undefined) return undefined
-  return {
-    head: scan,
-    completeFromBlock: payment.chain.startBlock,
-    isComplete: isComplete(scan),
-    deposits: await selectDeposits(reads, payment.chain.id, txHashes),
-  }
-}
+export type KnownDeposits = NonNullable<Awaited<ReturnType<typeof readDeposits>>>
 
-async function selectDeposits(
-  reads: Reads,
-  chainId: number,
-  txHashes: readonly Hash[],
-): Promise<readonly Deposit[]> {
+/** Reads the deposits of transactions. Call inside a snapshot only. Returns undefined before the first scan. */
+export async function readDeposits(reads: Reads, payment: Payment, txHashes: readonly Hash[]) {
+  const head = await readScan(reads, payment)
+  if (head === undefined) return undefined
   const deposits: Deposit[] = []
   for (const part of chunks(txHashes, ROWS_PER_STATEMENT)) {
     const found = await reads.run(sql`
-      select chain_id, block_number, block_hash, timestamp_unix, tx_hash, log_index,
-        position_in_tx, sender, recipient, amount, proven
-      from deposits where chain_id = ${chainId} and tx_hash in (${join(part)})
+      select ${depositRow.columns} from deposits
+      where chain_id = ${payment.chain.id} and tx_hash in (${join(part)})
       order by block_number, tx_hash, position_in_tx`)
-    deposits.push(...found.map(toDeposit))
+    deposits.push(...found.map(depositRow.read))
   }
-  return deposits
-}
-
-function toDeposit(row: Row): Deposit {
-  return {
-    chainId: column.integer(row, 'chain_id'),
-    blockNumber: column.integer(row, 'block_number'),
-    blockHash: column.hex(row, 'block_hash'),
-    timestampUnix: column.integer(row, 'timestamp_unix'),
-    txHash: column.hex(row, 'tx_hash'),
-    logIndex: column.integer(row, 'log_index'),
-    positionInTx: column.integer(row, 'position_in_tx'),
-    from: column.hex(row, 'sender'),
-    to: column.hex(row, 'recipient'),
-    amount: column.bigint(row, 'amount'),
-    proven: column.flag(row, 'proven'),
-  }
+  return { head, deposits }
 }
 
 /** Returns the number of deposits with a failed proof and the newest reason; undefined if none. */
@@ -379,7 +372,7 @@ async function* readHistory(
   ctx: Context,
   range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
 ): AsyncIterable<Pick<HistoryPart, 'from' | 'to' | 'end'> & { readonly logs: readonly Log[] }> {
-  const filter = depositFilter(requirePayment(ctx))
+  const filter = transferFilter(requirePayment(ctx), 'to')
   for await (const part of getPaymentSource(ctx).history({ filter, ...range })) {
     const logs = part.logs.filter((log) => matches(filter, log))
     yield { ...part, logs: logs.map((log) => ({ ...log, timestamp: log.timestamp ?? 0 })) }
@@ -454,7 +447,7 @@ const REASON_MAX = 500
 /** Replaces the block's deposits by those in its receipts. */
 async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
   const { chain } = requirePayment(ctx)
-  const filter = depositFilter(requirePayment(ctx))
+  const filter = transferFilter(requirePayment(ctx), 'to')
   const { logs } = await getPaymentSource(ctx).provenBlock(block)
   const deposits = toDeposits(
     logs.filter((log) => matches(filter, log)),

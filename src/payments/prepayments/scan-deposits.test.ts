@@ -4,6 +4,7 @@ import type { Context } from '#context.ts'
 import type { Engine } from '#db/engine.ts'
 import { fromStored, sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
+import { requirePayment } from '#payments/x402/offer.ts'
 import { type BuiltChain, beginChain, type LogPlan } from '#test/chain-builder/built-chain.ts'
 import { logOf } from '#test/chain-builder/log-plans.ts'
 import { type ServedChain, serveChain } from '#test/chain-builder/serve-chain.ts'
@@ -213,7 +214,7 @@ onEach(
     }))
     await edited.follow(both)
     assert.deepEqual(await edited.deposits(), ['6 3 1'])
-    const { payment } = edited.ctx.ecosystem
+    const payment = requirePayment(edited.ctx)
     const known = await engine.snapshot((reads) => readDeposits(reads, payment, []))
     assert.equal(known?.head.number, both.head.number)
   },

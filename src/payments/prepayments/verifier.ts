@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { lockSuccessor } from '#accounts/keys/key-store.ts'
 import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { chunks } from '#base/async.ts'
-import type { CanonicalDeposits, Deposit } from '#base/deposit.ts'
 import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
@@ -28,7 +27,7 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import { blockHashAt, readDeposits } from './deposits.ts'
+import { blockHashAt, type Deposit, type KnownDeposits, readDeposits } from './deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -90,12 +89,13 @@ const SETTLED_MAX = 500
 async function reverseLost(
   ctx: Context,
   failures: unknown[],
-  found: { readonly credits: readonly Credit[]; readonly known: CanonicalDeposits },
+  found: { readonly credits: readonly Credit[]; readonly known: KnownDeposits },
 ): Promise<number> {
-  const { completeFromBlock, head, deposits } = found.known
+  const { head, deposits } = found.known
+  const { startBlock } = requirePayment(ctx).chain
   const canonical = new Set(deposits.map(logName))
   const inReach = found.credits.filter(
-    ({ blockNumber }) => blockNumber >= completeFromBlock && blockNumber <= head.number,
+    ({ blockNumber }) => blockNumber >= startBlock && blockNumber <= head.number,
   )
   const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
   const { lost, standing } = await judgeMissing(ctx, missing)

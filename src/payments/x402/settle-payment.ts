@@ -5,13 +5,13 @@ import { bucketAccount, keyAccount } from '#accounts/ledger/ledger.ts'
 import { getFailedSettlements } from '#accounts/metering/abuse-guard.ts'
 import { type Hash, parseHash } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
-import type { Deposit } from '#base/deposit.ts'
 import type { MicroUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { DAY_SECONDS, unixNow } from '#base/time.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { creditDeposit } from '#payments/prepayments/credit.ts'
+import type { Deposit } from '#payments/prepayments/deposits.ts'
 import { type PaymentFault, paymentResponseHeaders, toRequirements } from './offer.ts'
 import { checkOffer, hasTimeLeft, type PaymentPayload, writeSigned } from './payload.ts'
 import {
@@ -347,7 +347,7 @@ export async function creditPayment(
     id: creditId,
     deposit,
     account: key === null ? bucketAccount(payee.name) : keyAccount(key),
-    owner: payee.wallet ?? deposit.from,
+    owner: payee.wallet ?? deposit.sender,
     claimId: null,
     nowUnix: unixNow(ctx.clock),
   })

@@ -2,7 +2,6 @@ import { getSelector } from 'ox/AbiEvent'
 import { encodeData, from } from 'ox/AbiFunction'
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockHeader, BlockRef } from '#base/chain.ts'
-import type { Deposit } from '#base/deposit.ts'
 import { isObject, type JsonObject } from '#base/json.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
 import type { ProvenBlock, SourceLog } from '#chain/chain-source.ts'
@@ -10,7 +9,7 @@ import { callSource, openPost, type Post, type RpcCall } from '#chain/endpoints/
 import { parseBytes, parseLogs } from '#chain/parse-rpc.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
 import type { Payment } from '#ecosystem/ecosystem.ts'
-import { toDeposits, toTopic } from '#payments/prepayments/deposits.ts'
+import { type Deposit, toDeposits, toTopic } from '#payments/prepayments/deposits.ts'
 import { EARLIER_BLOCKS, type X402Payment } from './payment.ts'
 
 export interface PaidChain {
@@ -72,8 +71,8 @@ function findDeposit(
   return toDeposits(dated, true).find(
     (each) =>
       each.logIndex - 1 === used?.logIndex &&
-      each.from === from &&
-      each.to === to &&
+      each.sender === from &&
+      each.recipient === to &&
       each.amount === value,
   )
 }
