@@ -9,9 +9,9 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3652,
+  accounts: 3644,
   api: 2911,
-  base: 733,
+  base: 702,
   chain: 3109,
   data: 6080,
   db: 1679,
@@ -20,8 +20,8 @@ export const budget: Readonly<Record<string, number>> = {
   feed: 1590,
   index: 2900,
   main: 1304,
-  ops: 4171,
-  payments: 4528,
+  ops: 4169,
+  payments: 4495,
   site: 1966,
   tests: 37549,
 }
