@@ -15,8 +15,9 @@ import { named } from '#base/schema.ts'
 import { parseInstant, startOfDay, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
+import { sql } from '#db/sql.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
-import { type Key, setLimits } from './key-store.ts'
+import { changeKey, type Key, limitsText } from './key-store.ts'
 import { noteKeyChange } from './revoked-keys.ts'
 import { readSpent } from './spending-caps.ts'
 
@@ -62,8 +63,7 @@ export function readLimitsRoute(ctx: Context): Route {
     answers: { 200: { description: 'The limits, and what was spent.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     async handle({ parameters: { publicId }, caller }) {
-      const input = { action: 'limits', caller, proof: {}, named: { key: publicId } } as const
-      const authority = authorise(ctx, input)
+      const authority = authorise(ctx, 'limits', { caller, body: {}, publicId })
       if (isRefusal(authority)) return authority
       const nowUnix = unixNow(ctx.clock)
       const shown = await ctx.accounts.snapshot(async (connection) => {
@@ -87,23 +87,22 @@ export function changeLimitsRoute(ctx: Context): Route {
     body: LimitsBody,
     answers: { 200: { description: 'The limits from now on.', schema: KeyLimitsAnswer } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
-    async handle({ parameters: { publicId }, caller, body }) {
-      const input = { action: 'limits', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, key, { nowUnix }) => {
-        if (key.revokedUnix !== null) return refuse('key_revoked', 'a revoked key takes no limits')
-        const limits = applyLimits(key.limits ?? {}, body, nowUnix)
+    handle: (asked) =>
+      actOnKey(ctx, 'limits', asked, async (connection, key, { nowUnix }) => {
+        const { revokedUnix, limits: before = {}, publicId, wallet: owner } = key
+        if (revokedUnix !== null) return refuse('key_revoked', 'a revoked key takes no limits')
+        const limits = applyLimits(before, asked.body, nowUnix)
         if (isRefusal(limits)) return limits
-        const more = loosened(key.limits ?? {}, limits)
-        if (body.signature === undefined && more.length > 0) return refuseLoosening(more)
-        const digest = await setLimits(connection, { publicId, limits })
+        const more = loosened(before, limits)
+        if (asked.body.signature === undefined && more.length > 0) return refuseLoosening(more)
+        await changeKey(connection, key, sql`limits = ${limitsText(limits)}`)
         const shown = await show(connection, { ...key, limits }, nowUnix)
-        return { digest, owner: key.wallet, shown }
-      })
-      if (isRefusal(outcome)) return outcome
-      forgetKey(ctx, outcome.digest)
-      noteKeyChange(ctx, { kind: 'limited', publicId, owner: outcome.owner })
-      return answer(200, outcome.shown)
-    },
+        return () => {
+          forgetKey(ctx, key.secretDigest)
+          noteKeyChange(ctx, { kind: 'limited', publicId, owner })
+          return answer(200, shown)
+        }
+      }),
   })
 }
 
@@ -121,7 +120,6 @@ function applyLimits(
   { dailyCapUsd, expiresAt }: Pick<Static<typeof LimitsBody>, 'dailyCapUsd' | 'expiresAt'>,
   nowUnix: number,
 ): KeyLimits | Refusal {
-  const { spentBefore } = before
   const expiresMs = expiresAt == null ? undefined : parseInstant(expiresAt)
   if (expiresAt != null && (expiresMs === undefined || expiresMs <= nowUnix * 1000))
     return refuse('invalid_body', 'expiresAt must be in the future', {
@@ -133,7 +131,7 @@ function applyLimits(
         },
       ],
     })
-  const cap =
+  const dailyCapMicroUsd =
     dailyCapUsd === undefined
       ? before.dailyCapMicroUsd
       : dailyCapUsd === null
@@ -141,11 +139,7 @@ function applyLimits(
         : BigInt(Math.round(dailyCapUsd * 1e6))
   const expiresUnix =
     expiresAt === undefined ? before.expiresUnix : expiresMs && Math.floor(expiresMs / 1000)
-  return {
-    ...(cap !== undefined && { dailyCapMicroUsd: cap }),
-    ...(expiresUnix !== undefined && { expiresUnix }),
-    ...(spentBefore !== undefined && { spentBefore }),
-  }
+  return { ...before, dailyCapMicroUsd, expiresUnix }
 }
 
 /** Names the limits that the change would loosen, which only the wallet may do. */

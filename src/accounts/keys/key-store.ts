@@ -16,6 +16,7 @@ import { type SignedMessage, usableFromMs } from './message.ts'
 
 const keys = defineCodec({
   publicId: column.text,
+  secretDigest: column.text,
   wallet: column.hex,
   label: column.textOrNull,
   createdUnix: column.integer,
@@ -31,7 +32,7 @@ function parseLimits(text: string | null): KeyLimits | undefined {
   return JSON.parse(text, (name, value) => (/microUsd$/i.test(name) ? BigInt(value) : value))
 }
 
-function limitsText(limits: KeyLimits = {}): string | null {
+export function limitsText(limits: KeyLimits = {}): string | null {
   if (Object.values(limits).every((each) => each === undefined)) return null
   return JSON.stringify(limits, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }
@@ -63,7 +64,7 @@ export async function findKeyByDigest(
 }
 
 export async function findKey(
-  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  reads: Pick<Connection, 'run'>,
   publicId: string,
 ): Promise<Key | undefined> {
   return first(reads.run(sql`select ${keys.columns} from keys where public_id = ${publicId}`))
@@ -86,13 +87,11 @@ export async function listKeys(connection: Connection, wallet: Address): Promise
 
 const LISTED_MAX = 500
 
-interface NewKeyInput {
+interface NewKeyInput extends Pick<Key, 'wallet' | 'label'> {
   readonly keyPrefix: string
-  readonly wallet: Address
-  readonly label: string | null
   readonly nowUnix: number
   /** A rotated key hands its limits to its successor. */
-  readonly limits?: KeyLimits | undefined
+  readonly limits?: Key['limits']
 }
 
 /** Refuses the eleventh active key, even across replicas. */
@@ -122,53 +121,32 @@ export async function insertKey(
   throw new Error(`no free publicId in ${DRAWS_MAX} draws`)
 }
 
-/** Returns the digest of the secret, or undefined if the key was already revoked. */
+/** Undefined if the key was already revoked. */
 export async function markRevoked(
   connection: Connection,
   input: { readonly publicId: string; readonly nowUnix: number },
-): Promise<string | undefined> {
-  const [row] = await connection.run(sql`
-    update keys set revoked_unix = ${input.nowUnix}
-    where public_id = ${input.publicId} and revoked_unix is null
-    returning wallet, secret_digest`)
-  if (row === undefined) return undefined
-  await connection.run(sql`
-    update wallets set active_keys = active_keys - 1 where wallet = ${column.text(row, 'wallet')}`)
-  return column.text(row, 'secret_digest')
+): Promise<Key | undefined> {
+  const key = await first(
+    connection.run(sql`
+      update keys set revoked_unix = ${input.nowUnix}
+      where public_id = ${input.publicId} and revoked_unix is null returning ${keys.columns}`),
+  )
+  if (key !== undefined)
+    await connection.run(sql`
+      update wallets set active_keys = active_keys - 1 where wallet = ${key.wallet}`)
+  return key
 }
 
-export async function setLabel(
-  connection: Connection,
-  input: { readonly publicId: string; readonly label: string | null },
-): Promise<void> {
-  await connection.run(sql`
-    update keys set label = ${input.label} where public_id = ${input.publicId}`)
-}
-
-/** Returns the digest of the key's secret. */
-export async function setLimits(
-  connection: Connection,
-  { publicId, limits }: { readonly publicId: string; readonly limits: KeyLimits },
-): Promise<string> {
-  const [row] = await connection.run(sql`
-    update keys set limits = ${limitsText(limits)} where public_id = ${publicId}
-    returning secret_digest`)
-  return row === undefined ? '' : column.text(row, 'secret_digest')
-}
-
-export async function recordSuccessor(
-  connection: Connection,
-  input: { readonly publicId: string; readonly successor: string },
-): Promise<void> {
-  await connection.run(sql`
-    update keys set successor = ${input.successor} where public_id = ${input.publicId}`)
+/** `change` sets columns, such as `label = null`. */
+export async function changeKey(tx: Connection, { publicId }: Key, change: Sql): Promise<void> {
+  await tx.run(sql`update keys set ${change} where public_id = ${publicId}`)
 }
 
 export const ROTATIONS_MAX = 500
 
 /** Returns for each key its newest rotation or itself. */
 export async function newestKeys(
-  reads: { run(statement: Sql): Promise<readonly Row[]> },
+  reads: Pick<Connection, 'run'>,
   publicIds: readonly string[],
 ): Promise<ReadonlyMap<string, Key>> {
   const found = await reads.run(sql`

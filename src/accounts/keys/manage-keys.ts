@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Static, Type } from 'typebox'
 import {
+  changeKey,
   findKey,
   insertKey,
   type Key,
@@ -13,8 +14,6 @@ import {
   NewKey,
   parseLabel,
   ROTATIONS_MAX,
-  recordSuccessor,
-  setLabel,
   toKeyRecord,
   useMessage,
   writeOrRefuse,
@@ -23,31 +22,26 @@ import {
   type Action,
   checkSigned,
   publicIdInPath,
+  SIGNATURE_REFUSALS,
+  SignedBody,
   type SignedMessage,
-  walletInQuery,
 } from '#accounts/keys/message.ts'
 import { noteKeyChange } from '#accounts/keys/revoked-keys.ts'
 import { readSpent } from '#accounts/keys/spending-caps.ts'
 import { keyAccount, lockBalances, post } from '#accounts/ledger/ledger.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
-import {
-  gateUnavailable,
-  highestTier,
-  readAllowance,
-  readGate,
-  readShares,
-} from '#accounts/metering/tier.ts'
-import { type Address, showAddress } from '#base/address.ts'
+import { checkGate, readAllowance } from '#accounts/metering/tier.ts'
+import type { Address } from '#base/address.ts'
 import { type Caller, PUBLIC_ID } from '#base/caller.ts'
-import type { KeyLimits } from '#base/key-limits.ts'
 import { type MicroUsd, toUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, type RefusalCode, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
-import { type Allowance, walletTiers } from '#base/tier.ts'
+import type { Allowance } from '#base/tier.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { answer, defineRoute, type RequestHeaders, type Route } from '#route.ts'
+import { sql } from '#db/sql.ts'
+import { type Answer, answer, defineRoute, type RequestHeaders, type Route } from '#route.ts'
 
 const OWNER = {
   method: 'POST',
@@ -73,19 +67,18 @@ export function revokeRoute(ctx: Context): Route {
       },
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
-    async handle({ parameters: { publicId }, caller, body }) {
-      const input = { action: 'revoke', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, key, { nowUnix }) => {
-        const digest = await markRevoked(connection, { publicId, nowUnix })
-        return { key: { ...key, revokedUnix: key.revokedUnix ?? nowUnix }, digest }
-      })
-      if (isRefusal(outcome)) return outcome
-      if (outcome.digest !== undefined) {
-        forgetKey(ctx, outcome.digest)
-        noteKeyChange(ctx, { kind: 'revoked', publicId, owner: outcome.key.wallet })
-      }
-      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) })
-    },
+    handle: (asked) =>
+      actOnKey(ctx, 'revoke', asked, async (connection, key, { nowUnix }) => {
+        const { publicId, wallet: owner } = key
+        const revoked = await markRevoked(connection, { publicId, nowUnix })
+        return (allowance) => {
+          if (revoked !== undefined) {
+            forgetKey(ctx, key.secretDigest)
+            noteKeyChange(ctx, { kind: 'revoked', publicId, owner })
+          }
+          return answer(200, { key: toKeyRecord(ctx, revoked ?? key, allowance) })
+        }
+      }),
   })
 }
 
@@ -101,37 +94,35 @@ export function rotateRoute(ctx: Context): Route {
     body: ProofBody,
     answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked', 'key_limit_reached'],
-    async handle({ parameters: { publicId }, caller, body }) {
-      const input = { action: 'rotate', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, old, { nowUnix }) => {
-        const digest = await markRevoked(connection, { publicId, nowUnix })
-        if (digest === undefined) return refuse('key_revoked', 'this key is revoked; mint a key')
+    handle: (asked) =>
+      actOnKey(ctx, 'rotate', asked, async (connection, old, { nowUnix }) => {
+        const { publicId, wallet: owner } = old
+        const revoked = await markRevoked(connection, { publicId, nowUnix })
+        if (revoked === undefined) return refuse('key_revoked', 'this key is revoked; mint a key')
         const past = await listRotations(connection, publicId)
-        if (past.length > ROTATIONS_MAX) return refuseRotation()
+        if (past.length > ROTATIONS_MAX)
+          return refuse(
+            'key_limit_reached',
+            `this key was rotated ${ROTATIONS_MAX} times, the maximum; mint a new key`,
+          )
         const limits = await carryLimits(connection, old, nowUnix)
         const made = await insertKey(connection, { ...old, keyPrefix, limits, nowUnix })
         if (isRefusal(made)) return made
-        const to = made.key.publicId
-        await recordSuccessor(connection, { publicId, successor: to })
-        await moveWholeBalance(connection, { id: `rotate:${to}`, from: publicId, to, nowUnix })
-        return { ...made, digest }
-      })
-      if (isRefusal(outcome)) return outcome
-      forgetKey(ctx, outcome.digest)
-      const { publicId: successor, wallet: owner } = outcome.key
-      noteKeyChange(ctx, { kind: 'rotated', publicId, owner, successor })
-      const key = toKeyRecord(ctx, outcome.key, outcome.allowance)
-      return answer(201, { key, secret: outcome.secret })
-    },
+        const { publicId: successor } = made.key
+        await changeKey(connection, old, sql`successor = ${successor}`)
+        const id = `rotate:${successor}`
+        await moveWholeBalance(connection, { id, from: publicId, to: successor, nowUnix })
+        return (allowance) => {
+          forgetKey(ctx, old.secretDigest)
+          noteKeyChange(ctx, { kind: 'rotated', publicId, owner, successor })
+          return answerNewKey(ctx, made, allowance)
+        }
+      }),
   })
 }
 
 /** Copies the old key's limits and what it spent today to the new key. */
-async function carryLimits(
-  connection: Connection,
-  key: Key,
-  nowUnix: number,
-): Promise<KeyLimits | undefined> {
+async function carryLimits(connection: Connection, key: Key, nowUnix: number) {
   const day = startOfDay(nowUnix)
   const microUsd = (await readSpent(connection, day, [key])).get(key.publicId) ?? 0n
   return microUsd === 0n ? key.limits : { ...key.limits, spentBefore: { day, microUsd } }
@@ -150,25 +141,15 @@ export function labelRoute(ctx: Context): Route {
       200: { description: 'The renamed key.', schema: named('LabeledApiKey', { key: KeyRecord }) },
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
-    async handle({ parameters: { publicId }, caller, body }) {
-      const label = parseLabel(body.label)
+    async handle(asked) {
+      const label = parseLabel(asked.body.label)
       if (isRefusal(label)) return label
-      const input = { action: 'label', publicId, caller, proof: body } as const
-      const outcome = await actOnKey(ctx, input, async (connection, key) => {
-        await setLabel(connection, { publicId, label })
-        return { key: { ...key, label } }
+      return actOnKey(ctx, 'label', asked, async (connection, key) => {
+        await changeKey(connection, key, sql`label = ${label}`)
+        return (allowance) => answer(200, { key: toKeyRecord(ctx, { ...key, label }, allowance) })
       })
-      if (isRefusal(outcome)) return outcome
-      return answer(200, { key: toKeyRecord(ctx, outcome.key, outcome.allowance) })
     },
   })
-}
-
-function refuseRotation(): Refusal {
-  return refuse(
-    'key_limit_reached',
-    `this key was rotated ${ROTATIONS_MAX} times, the maximum; mint a new key`,
-  )
 }
 
 const Moved = named('MovedBalance', {
@@ -186,28 +167,31 @@ export function moveBalanceRoute(ctx: Context): Route {
     description:
       'Moves the whole balance of a key, revoked or not, to an active key of the same wallet. Needs the signed text of GET /api/keys/message?action=move-balance; a key alone cannot do it.',
     body: Type.Object({
-      ...SIGNED_FIELDS,
+      ...SignedBody.properties,
       toPublicId: Type.String({ pattern: PUBLIC_ID.source, description: 'The receiving key.' }),
     }),
     answers: { 200: { description: 'What was moved.', schema: Moved } },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found', 'key_revoked'],
-    async handle({ parameters: { publicId }, caller, body }) {
-      const { toPublicId, ...proof } = body
+    async handle(asked) {
+      const { publicId } = asked.parameters
+      const { toPublicId } = asked.body
       if (toPublicId === publicId) return refuse('invalid_body', 'toPublicId must be another key')
-      const input = { action: 'move-balance', publicId, toPublicId, caller, proof } as const
-      const outcome = await actOnKey(ctx, input, async (connection, from, { nowUnix, message }) => {
-        // Locked too: a concurrent rotation would leave the money on a revoked key.
-        const to = await findKey(connection, toPublicId)
-        if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
-        if (to.wallet !== from.wallet)
-          return refuse('not_key_owner', 'toPublicId belongs to another wallet')
-        if (to.revokedUnix !== null) return refuse('key_revoked', 'toPublicId is revoked')
-        const move = { id: message, from: publicId, to: toPublicId, nowUnix }
-        return { moved: await moveWholeBalance(connection, move) }
-      })
-      if (isRefusal(outcome)) return outcome
-      const movedUsd = toUsd(outcome.moved)
-      return answer(200, { fromPublicId: publicId, toPublicId, movedUsd })
+      return actOnKey(
+        ctx,
+        'move-balance',
+        asked,
+        async (connection, from, { nowUnix, message }) => {
+          // Locked too: a concurrent rotation would leave the money on a revoked key.
+          const to = await findKey(connection, toPublicId)
+          if (to === undefined) return refuse('key_not_found', 'no key has this toPublicId')
+          if (to.wallet !== from.wallet)
+            return refuse('not_key_owner', 'toPublicId belongs to another wallet')
+          if (to.revokedUnix !== null) return refuse('key_revoked', 'toPublicId is revoked')
+          const move = { id: message, from: publicId, to: toPublicId, nowUnix }
+          const moved = await moveWholeBalance(connection, move)
+          return () => answer(200, { fromPublicId: publicId, toPublicId, movedUsd: toUsd(moved) })
+        },
+      )
     },
   })
 }
@@ -261,8 +245,7 @@ export function listRoute(ctx: Context): Route {
     answers: { 200: { description: 'All keys of the wallet, newest first.', schema: KeyList } },
     refusals: AUTHORITY_REFUSALS,
     async handle({ headers, caller }) {
-      const proof = readProof(headers)
-      const authority = authorise(ctx, { action: 'list', caller, proof, named: {} })
+      const authority = authorise(ctx, 'list', { caller, body: readProof(headers) })
       if (isRefusal(authority)) return authority
       const { wallet, signed } = authority
       const allowance = await readAllowance(ctx, wallet)
@@ -282,34 +265,22 @@ export function listRoute(ctx: Context): Route {
 }
 
 function readProof(headers: RequestHeaders): OwnerProof {
-  const ownerAddress = only(headers['x-wallet-address'])
-  const signature = only(headers['x-wallet-signature'])
-  const message = only(headers['x-wallet-message'])
+  const [ownerAddress, signature, message] = ['address', 'signature', 'message'].map((name) =>
+    headers[`x-wallet-${name}`]?.toString(),
+  )
   return {
-    ...(ownerAddress === undefined ? {} : { ownerAddress }),
-    ...(signature === undefined ? {} : { signature }),
-    ...(message === undefined
-      ? {}
-      : { message: Buffer.from(message, 'base64url').toString('utf8') }),
+    ownerAddress,
+    signature,
+    message: message && Buffer.from(message, 'base64url').toString('utf8'),
   }
 }
 
-function only(header: string | readonly string[] | undefined): string | undefined {
-  return typeof header === 'string' || header === undefined ? header : header.join(',')
-}
-
-export const SIGNED_FIELDS = {
-  ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
-  signature: Type.String({ description: 'EIP-191 signature: 130 hex digits, with or without 0x.' }),
-  message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
-}
-
 /** The three members are sent together or not at all. */
-export const ProofBody = Type.Partial(Type.Object(SIGNED_FIELDS))
+export const ProofBody = Type.Partial(SignedBody)
 
-export type OwnerProof = Static<typeof ProofBody>
+type OwnerProof = { readonly [Name in keyof Static<typeof SignedBody>]?: string | undefined }
 
-export interface Authority {
+interface Authority {
   readonly wallet: Address
   /** Undefined for a wallet, which controls all its keys. */
   readonly publicId: string | undefined
@@ -317,36 +288,26 @@ export interface Authority {
 }
 
 export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
-  'invalid_address',
-  'invalid_signature_format',
-  'invalid_signature',
-  'message_malformed',
-  'message_expired',
-  'message_address_mismatch',
-  'message_wrong_action',
+  ...SIGNATURE_REFUSALS,
   'signature_already_used',
   'not_key_owner',
 ]
 
-interface NamedKeys {
-  readonly key?: string
-  readonly to?: string
+interface Asked {
+  readonly caller: Caller
+  /** May name a second key. */
+  readonly body: OwnerProof & { readonly toPublicId?: string }
 }
 
 /** Authorises by the signature if one was sent, else by the Authorization header. */
 export function authorise(
   ctx: Context,
-  input: {
-    readonly action: Action
-    readonly caller: Caller
-    readonly proof: OwnerProof
-    readonly named: NamedKeys
-  },
+  action: Action,
+  { caller, body, publicId }: Asked & { readonly publicId?: string },
 ): Authority | Refusal {
-  const { ownerAddress, signature, message } = input.proof
+  const { ownerAddress, signature, message } = body
   const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
   if (given === 0) {
-    const { caller } = input
     if (caller.kind === 'keyed')
       return { wallet: caller.wallet, publicId: caller.publicId, signed: undefined }
     return refuse('invalid_signature', 'sign the message of this action with the owning wallet')
@@ -354,44 +315,43 @@ export function authorise(
   if (ownerAddress === undefined || signature === undefined || message === undefined)
     return refuse('invalid_body', 'send ownerAddress, signature and message together')
   const proof = { ownerAddress, signature, message }
-  const signed = checkSigned(ctx, proof, { action: input.action, freshness: 'required' })
+  const signed = checkSigned(ctx, proof, { action, freshness: 'required' })
   if (isRefusal(signed)) return signed
-  if (signed.values.key !== input.named.key || signed.values.to !== input.named.to)
+  if (signed.values.key !== publicId || signed.values.to !== body.toPublicId)
     return refuse('message_wrong_action', 'the message is for another key; sign one for this key')
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
 
-/** Reads the allowance first: after the commit nothing may fail, since the answer may hold a secret. */
-export async function actOnKey<T>(
+/**
+ * `act` returns what is done and answered once it is committed. The allowance is read before: after the commit nothing
+ * may fail, since the answer may hold a secret.
+ */
+export async function actOnKey(
   ctx: Context,
-  input: {
-    readonly action: Action
-    readonly publicId: string
-    readonly toPublicId?: string
-    readonly caller: Caller
-    readonly proof: OwnerProof
-  },
+  action: Action,
+  asked: Asked & { readonly parameters: { readonly publicId: string } },
   act: (
     connection: Connection,
     key: Key,
     by: { readonly nowUnix: number; readonly message: string },
-  ) => Promise<T | Refusal>,
-): Promise<(T & { readonly allowance: Allowance }) | Refusal> {
-  const { action, publicId, toPublicId: to } = input
-  const authority = authorise(ctx, { ...input, named: { key: publicId, ...(to && { to }) } })
+  ) => Promise<((allowance: Allowance) => Answer) | Refusal>,
+): Promise<Answer | Refusal> {
+  const { publicId } = asked.parameters
+  const authority = authorise(ctx, action, { ...asked, publicId })
   if (isRefusal(authority)) return authority
   const allowance = await readAllowance(ctx, authority.wallet)
   const nowUnix = unixNow(ctx.clock)
-  const outcome = await writeOrRefuse(ctx.accounts, async (connection) => {
+  const finish = await writeOrRefuse(ctx.accounts, async (connection) => {
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
     if (isRefusal(found)) return found
     // In name order, as the meter locks them.
-    for (const each of [publicId, to ?? publicId].sort()) await lockKey(connection, each)
+    for (const each of [publicId, asked.body.toPublicId ?? publicId].sort())
+      await lockKey(connection, each)
     // Reads the row again under the lock, because a concurrent change must survive a rotation.
     const key = (await findKey(connection, publicId)) ?? found
     return act(connection, key, { nowUnix, message: authority.signed?.digest ?? '' })
   })
-  return isRefusal(outcome) ? outcome : { ...outcome, allowance }
+  return isRefusal(finish) ? finish : finish(allowance)
 }
 
 /** Consumes the signature within the acting transaction. */
@@ -411,7 +371,7 @@ export async function useAuthority(
   return used ?? key
 }
 
-const MintBody = Type.Object({ ...SIGNED_FIELDS, label: Type.Optional(Label) })
+const MintBody = Type.Object({ ...SignedBody.properties, label: Type.Optional(Label) })
 
 const GATED = {
   description:
@@ -434,113 +394,34 @@ export function mintRoute(ctx: Context): Route {
     parameters: {},
     body: MintBody,
     answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
-    refusals: [
-      'invalid_address',
-      'invalid_signature_format',
-      'invalid_signature',
-      'signature_already_used',
-      'key_limit_reached',
-      'message_malformed',
-      'message_expired',
-      'message_address_mismatch',
-      'message_wrong_action',
-      ...refusals,
-    ],
+    refusals: ['signature_already_used', 'key_limit_reached', ...SIGNATURE_REFUSALS, ...refusals],
     async handle({ body }) {
       const label = parseLabel(body.label)
       if (isRefusal(label)) return label
       const signed = checkSigned(ctx, body, { action: 'mint', freshness: 'required' })
       if (isRefusal(signed)) return signed
-      const closed = await checkGate(ctx, signed.wallet)
+      const { wallet } = signed
+      const closed = await checkGate(ctx, wallet)
       if (closed !== undefined) return closed
       // Reads the allowance before the commit: after it nothing may fail, because only this answer shows the secret.
-      const allowance = await readAllowance(ctx, signed.wallet)
-      const made = await mintKey(ctx, signed, label)
+      const allowance = await readAllowance(ctx, wallet)
+      const { keyPrefix } = ctx.ecosystem.service
+      const nowUnix = unixNow(ctx.clock)
+      const made = await writeOrRefuse(ctx.accounts, async (connection) => {
+        const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
+        return used ?? (await insertKey(connection, { keyPrefix, wallet, label, nowUnix }))
+      })
       if (isRefusal(made)) return made
-      const { publicId, wallet: owner } = made.key
-      noteKeyChange(ctx, { kind: 'minted', publicId, owner })
-      const body201 = { key: toKeyRecord(ctx, made.key, allowance), secret: made.secret }
-      return answer(201, body201)
+      noteKeyChange(ctx, { kind: 'minted', publicId: made.key.publicId, owner: wallet })
+      return answerNewKey(ctx, made, allowance)
     },
   })
 }
 
-function mintKey(ctx: Context, signed: SignedMessage, label: string | null) {
-  const { keyPrefix } = ctx.ecosystem.service
-  const nowUnix = unixNow(ctx.clock)
-  return writeOrRefuse(ctx.accounts, async (connection) => {
-    const used = await useMessage(connection, { signed, action: 'mint', nowUnix })
-    return (
-      used ?? (await insertKey(connection, { keyPrefix, wallet: signed.wallet, label, nowUnix }))
-    )
-  })
-}
-
-const Held = named('GateToken', {
-  symbol: Type.String(),
-  amount: Type.String({ description: 'Token units.' }),
-  priceUsd: Type.Number({ description: 'Time-weighted, as the gate counts.' }),
-  valueUsd: Type.Number(),
-})
-
-const Share = named('GateTier', {
-  tier: Type.String(),
-  dailyQuota: Type.Integer(),
-  symbol: Type.String(),
-  held: Type.String({ description: 'Token units.' }),
-  needed: Type.String({ description: 'Token units.' }),
-  reached: Type.Boolean(),
-})
-
-const Gate = named('Gate', {
-  address: Type.String(),
-  canMint: Type.Boolean(),
-  requiredUsd: Type.Union([Type.Number(), Type.Null()], { description: 'Null: anyone may mint.' }),
-  heldUsd: Type.Union([Type.Number(), Type.Null()]),
-  tokens: Type.Array(Held),
-  tier: Type.Enum(walletTiers.map(({ name }) => name)),
-  dailyQuota: Type.Integer({ description: 'Calls per UTC day that the tier brings.' }),
-  tiers: Type.Array(Share, { description: 'Tiers that ask for a share of the supply.' }),
-})
-
-export function gateRoute(ctx: Context): Route {
-  return defineRoute({
-    method: 'GET',
-    path: '/api/keys/gate',
-    operationId: 'getGate',
-    tag: 'Keys',
-    summary: 'See whether a wallet can mint a key',
-    description:
-      'What the wallet holds, what a key asks for, and its tier, read from our index at the depth and price that minting uses. Free, and strictly limited per address.',
-    metered: false,
-    guard: 'gate',
-    parameters: { address: { ...walletInQuery, description: 'The wallet.' } },
-    answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
-    refusals: ['invalid_address', 'gate_unavailable'],
-    async handle({ parameters: { address } }) {
-      const [held, shares] = await Promise.all([readGate(ctx, address), readShares(ctx, address)])
-      if (isRefusal(held)) return held
-      if (shares === undefined) return gateUnavailable('The index of holders is not up to date.')
-      const { quotas } = ctx.ecosystem
-      const tier = highestTier(shares)
-      const body = {
-        address: showAddress(address),
-        ...held,
-        tier,
-        dailyQuota: quotas[tier],
-        tiers: shares.map((share) => ({ ...share, dailyQuota: quotas[share.tier] })),
-      }
-      return answer(200, body)
-    },
-  })
-}
-
-/** Call only for a verified signer, because the refusal shows what the wallet holds. */
-async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
-  const verdict = await readGate(ctx, wallet)
-  if (isRefusal(verdict)) return verdict
-  const { canMint, ...members } = verdict
-  if (canMint) return undefined
-  const message = `this wallet must hold tokens worth ${members.requiredUsd} USD`
-  return refuse('holding_gate_not_met', message, { members })
+function answerNewKey(
+  ctx: Context,
+  { key, secret }: { readonly key: Key; readonly secret: string },
+  allowance: Allowance,
+): Answer {
+  return answer(201, { key: toKeyRecord(ctx, key, allowance), secret })
 }

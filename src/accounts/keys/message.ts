@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
 import { PUBLIC_ID } from '#base/caller.ts'
 import type { Freshness, PayerProof } from '#base/payer-proof.ts'
@@ -14,47 +14,27 @@ import { answer, defineRoute, type Parameter, parsed, type Route } from '#route.
 type Checking = Pick<Context, 'ecosystem' | 'clock'>
 
 /** Each action has a title of its own, so that a signature cannot be used for another action. */
-export const ACTIONS = [
-  'mint',
-  'list',
-  'revoke',
-  'rotate',
-  'move-balance',
-  'link-payer',
-  'label',
-  'limits',
-] as const
-
-export type Action = (typeof ACTIONS)[number]
-
-type Field = 'address' | 'chain' | 'transaction' | 'key' | 'to' | 'issued'
-
-export type MessageValues = Readonly<Partial<Record<Field, string>>>
-
-const FORMS: Readonly<
-  Record<Action, { readonly title: string; readonly fields: readonly Field[] }>
-> = {
+const FORMS = {
   mint: { title: 'mint an API key', fields: ['address', 'issued'] },
   list: { title: 'list my API keys', fields: ['address', 'issued'] },
   revoke: { title: 'revoke an API key', fields: ['address', 'key', 'issued'] },
   rotate: { title: 'rotate an API key', fields: ['address', 'key', 'issued'] },
   'move-balance': { title: 'move a prepaid balance', fields: ['address', 'key', 'to', 'issued'] },
-  label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
-  limits: { title: 'change the limits of an API key', fields: ['address', 'key', 'issued'] },
   'link-payer': {
     title: 'credit my payment to an API key',
     fields: ['address', 'chain', 'transaction', 'key', 'issued'],
   },
-}
+  label: { title: 'rename an API key', fields: ['address', 'key', 'issued'] },
+  limits: { title: 'change the limits of an API key', fields: ['address', 'key', 'issued'] },
+} as const
 
-const LABELS: Readonly<Record<Field, string>> = {
-  address: 'Address',
-  chain: 'Chain',
-  transaction: 'Transaction',
-  key: 'Key',
-  to: 'To',
-  issued: 'Issued',
-}
+export type Action = keyof typeof FORMS
+
+export const ACTIONS = Object.keys(FORMS) as readonly Action[]
+
+type Field = (typeof FORMS)[Action]['fields'][number]
+
+export type MessageValues = { readonly [Name in Field]?: string | undefined }
 
 const CHAIN_ID = /^[1-9][0-9]{0,15}$/
 
@@ -80,8 +60,13 @@ const AHEAD_MAX_MS = 60_000
 /** Joins the lines with LF, without one at the end. */
 export function buildMessage(serviceName: string, action: Action, values: MessageValues): string {
   const { title, fields } = FORMS[action]
-  const lines = fields.map((field) => `${LABELS[field]}: ${values[field] ?? ''}`)
+  const lines = fields.map((field) => `${labelOf(field)}: ${values[field] ?? ''}`)
   return [`${serviceName}: ${title}`, ...lines].join('\n')
+}
+
+/** Such as `Address`. */
+function labelOf(field: Field): string {
+  return field.charAt(0).toUpperCase() + field.slice(1)
 }
 
 /** Returns undefined unless the text equals what `buildMessage` writes, byte for byte. */
@@ -95,7 +80,7 @@ export function parseMessage(
   if (action === undefined) return undefined
   const values: Partial<Record<Field, string>> = {}
   for (const [index, field] of FORMS[action].fields.entries()) {
-    const value = lines[index]?.slice(LABELS[field].length + 2)
+    const value = lines[index]?.slice(field.length + ': '.length)
     if (value === undefined || !GRAMMAR[field](value)) return undefined
     values[field] = value
   }
@@ -143,11 +128,22 @@ function issuedMs(values: MessageValues): number {
   return parseInstant(values.issued ?? '') ?? 0
 }
 
-interface SignedInput {
-  readonly ownerAddress: string
-  readonly signature: string
-  readonly message: string
-}
+export const SignedBody = Type.Object({
+  ownerAddress: Type.String({ maxLength: 64, description: 'The wallet that signs.' }),
+  signature: Type.String({ description: 'EIP-191 signature: 130 hex digits, with or without 0x.' }),
+  message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
+})
+
+/** Of `checkSigned`. */
+export const SIGNATURE_REFUSALS = [
+  'invalid_address',
+  'invalid_signature_format',
+  'invalid_signature',
+  'message_malformed',
+  'message_expired',
+  'message_address_mismatch',
+  'message_wrong_action',
+] as const
 
 export interface SignedMessage {
   readonly wallet: Address
@@ -159,7 +155,7 @@ export interface SignedMessage {
 /** Recovers the signer last, because that takes milliseconds. */
 export function checkSigned(
   ctx: Checking,
-  input: SignedInput,
+  input: Static<typeof SignedBody>,
   expected: { readonly action: Action; readonly freshness: Freshness },
 ): SignedMessage | Refusal {
   const wallet = parseAddress(input.ownerAddress)
@@ -210,7 +206,7 @@ const txHashInQuery: Parameter<Hash | undefined> = {
   },
 }
 
-const PARAMETER_OF = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' } as const
+const PARAMETER_OF: MessageValues = { key: 'publicId', to: 'toPublicId', transaction: 'txHash' }
 
 const MessageAnswer = named('KeyMessage', {
   action: Type.String(),
@@ -238,51 +234,33 @@ export function messageRoute(ctx: Context): Route {
     answers: { 200: { description: 'The text to sign.', schema: MessageAnswer } },
     refusals: ['invalid_address', 'not_configured'],
     async handle({ parameters }) {
-      const { action, address } = parameters
-      const missing = refuseMissing(ctx, action)
-      if (missing !== undefined) return missing
+      const { action, address, publicId, toPublicId, txHash } = parameters
+      const { gate, payment, service } = ctx.ecosystem
+      if (action === 'mint' && gate === null)
+        return refuse('not_configured', 'this service does not mint API keys')
+      if (action === 'link-payer' && payment === null)
+        return refuse('not_configured', 'this service does not take payments')
       // Milliseconds keep two texts of the same second distinct, so that each can be used once.
       const issued = new Date(ctx.clock()).toISOString()
-      const known: MessageValues = {
+      const values = {
         address: showAddress(address),
-        chain: String(ctx.ecosystem.payment?.chain.id ?? ''),
+        chain: String(payment?.chain.id),
+        key: publicId,
+        to: toPublicId,
+        transaction: txHash,
         issued,
       }
-      const values = complete(known, parameters, action)
-      if ('kind' in values) return values
-      const message = buildMessage(ctx.ecosystem.service.name, action, values)
+      const missing = FORMS[action].fields.find((field) => values[field] === undefined)
+      if (missing !== undefined) {
+        const name = PARAMETER_OF[missing] ?? missing
+        const reason = `is required for ${action}`
+        const errors = [{ in: 'query', name, reason }] as const
+        return refuse('invalid_parameter', `${name} ${reason}`, { errors })
+      }
+      const message = buildMessage(service.name, action, values)
       return answer(200, { action, message, issuedAt: issued })
     },
   })
-}
-
-/** Refuses actions that this service lacks before anyone signs for them. */
-function refuseMissing(
-  { ecosystem: { gate, payment } }: Context,
-  action: Action,
-): Refusal | undefined {
-  if (action === 'mint' && gate === null)
-    return refuse('not_configured', 'this service does not mint API keys')
-  if (action === 'link-payer' && payment === null)
-    return refuse('not_configured', 'this service does not take payments')
-  return undefined
-}
-
-type Asked = Readonly<Partial<Record<'publicId' | 'toPublicId' | 'txHash', string | undefined>>>
-
-function complete(known: MessageValues, asked: Asked, action: Action): MessageValues | Refusal {
-  const values: Record<string, string> = { ...known }
-  for (const field of FORMS[action].fields) {
-    if (field !== 'key' && field !== 'to' && field !== 'transaction') continue
-    const name = PARAMETER_OF[field]
-    const value = asked[name]
-    if (value === undefined)
-      return refuse('invalid_parameter', `${name} is required for ${action}`, {
-        errors: [{ in: 'query', name, reason: `is required for ${action}` }],
-      })
-    values[field] = value
-  }
-  return values
 }
 
 export const publicIdInPath: Parameter<string> = {

@@ -5,11 +5,6 @@ import type { Clock } from '#base/time.ts'
 import type { GuardSetting } from '#config.ts'
 import { type Context, oncePerContext } from '#context.ts'
 
-interface GuardLimit {
-  readonly burst: number
-  readonly refillPerSecond: number
-}
-
 /**
  * `general` is wide enough that a loop through a day's quota meets 402, not 429. Mints and claims cost a signature
  * recovery and a row, and honest callers need few. `gate` is apart, because any web site can make its visitors read
@@ -21,7 +16,7 @@ export type GuardKind = 'general' | 'mint' | 'gate' | 'claim' | 'webhook'
 const BUCKETS_MAX = 100_000
 
 /** 30 registrations an hour, because each makes the service call a URL that may be anyone's. */
-const WEBHOOK_LIMIT = { burst: 30, refillPerSecond: 30 / 3_600 }
+const WEBHOOK_LIMIT = { burst: 30, perMinute: 30 / 60 }
 
 /** Takes a token from this process's bucket; refuses when it is empty. */
 export function guardCall(
@@ -45,7 +40,7 @@ function isTrusted(caller: Caller): boolean {
 const limitFailures = (kind: 'mint' | 'claim', what: string) =>
   oncePerContext(
     ({ clock, config }) =>
-      new TokenBuckets(clock, toLimit(config.guard[kind]), `${what}; send this again later`),
+      new TokenBuckets(clock, config.guard[kind], `${what}; send this again later`),
   )
 
 /** Limits signatures that do not match their wallet. */
@@ -63,7 +58,9 @@ export const getFailedSettlements = limitFailures(
 /** Keeps one cache per kind, so that a flood of one cannot evict the others. Built on first use, because each allocates all its room. */
 function getBuckets(ctx: Context, kind: GuardKind): TokenBuckets {
   const kinds = getKinds(ctx)
-  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, findLimit(ctx, kind), TOO_MANY)
+  const { guard } = ctx.config
+  const limit = { ...guard, gate: guard.claim, webhook: WEBHOOK_LIMIT }[kind]
+  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, limit, TOO_MANY)
   kinds.set(kind, buckets)
   return buckets
 }
@@ -72,15 +69,6 @@ const TOO_MANY = 'too many requests from this address in a short time'
 
 const getKinds = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
 
-function findLimit({ config: { guard } }: Context, kind: GuardKind): GuardLimit {
-  if (kind === 'webhook') return WEBHOOK_LIMIT
-  return toLimit(kind === 'gate' ? guard.claim : guard[kind])
-}
-
-function toLimit({ burst, perMinute }: GuardSetting): GuardLimit {
-  return { burst, refillPerSecond: perMinute / 60 }
-}
-
 interface Tokens {
   left: number
   atMs: number
@@ -88,11 +76,11 @@ interface Tokens {
 
 export class TokenBuckets {
   readonly #clock: Clock
-  readonly #limit: GuardLimit
+  readonly #limit: GuardSetting
   readonly #message: string
   readonly #buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
 
-  constructor(clock: Clock, limit: GuardLimit, message: string) {
+  constructor(clock: Clock, limit: GuardSetting, message: string) {
     this.#clock = clock
     this.#limit = limit
     this.#message = message
@@ -108,16 +96,16 @@ export class TokenBuckets {
     const left = this.#left(name)
     if (left >= 1) return undefined
     return refuse('rate_limited', this.#message, {
-      retryAfterSeconds: Math.max(1, Math.ceil((1 - left) / this.#limit.refillPerSecond)),
+      retryAfterSeconds: Math.max(1, Math.ceil(((1 - left) * 60) / this.#limit.perMinute)),
     })
   }
 
   #left(name: string): number {
-    const { burst, refillPerSecond } = this.#limit
+    const { burst, perMinute } = this.#limit
     const tokens = this.#buckets.get(name)
     if (tokens === undefined) return burst
     const now = this.#clock()
-    const gained = (Math.max(0, now - tokens.atMs) / 1000) * refillPerSecond
+    const gained = (Math.max(0, now - tokens.atMs) / 60_000) * perMinute
     tokens.left = Math.min(burst, tokens.left + gained)
     tokens.atMs = now
     return tokens.left

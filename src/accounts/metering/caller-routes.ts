@@ -1,6 +1,5 @@
 import { changeLimitsRoute, readLimitsRoute } from '#accounts/keys/change-limits.ts'
 import {
-  gateRoute,
   labelRoute,
   listRoute,
   mintRoute,
@@ -10,10 +9,10 @@ import {
 } from '#accounts/keys/manage-keys.ts'
 import { messageRoute } from '#accounts/keys/message.ts'
 import { reportLeakRoute } from '#accounts/keys/revoked-keys.ts'
-import { usageHistoryRoute } from '#accounts/metering/usage/usage.ts'
 import type { Context } from '#context.ts'
 import type { Route } from '#route.ts'
-import { usageRoute } from './usage/usage.ts'
+import { gateRoute } from './tier.ts'
+import { usageHistoryRoute, usageRoute } from './usage/usage.ts'
 
 export function callerRoutes(ctx: Context): readonly Route[] {
   return [

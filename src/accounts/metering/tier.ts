@@ -1,7 +1,10 @@
-import type { Address } from '#base/address.ts'
+import { type Static, Type } from 'typebox'
+import { walletInQuery } from '#accounts/keys/message.ts'
+import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { formatDecimal, toUsd, toUsdPrice, valueAt } from '#base/money.ts'
-import { type Refusal, refuse } from '#base/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
+import { named } from '#base/schema.ts'
 import {
   type Allowance,
   type ShareTier,
@@ -23,6 +26,7 @@ import {
   judgeCondition,
   readIndexStatus,
 } from '#index/status.ts'
+import { answer, defineRoute, type Route } from '#route.ts'
 
 /** A wallet's keys share one allowance. A new tier must count within a minute. */
 const ALLOWANCE_TTL_MS = 5_000
@@ -80,19 +84,13 @@ async function store({ accounts, clock }: Context, wallet: Address, tier: Wallet
   )
 }
 
-export function highestTier(shares: readonly ShareHeld[]): WalletTier {
+function highestTier(shares: readonly ShareHeld[]): WalletTier {
   const isReached = (name: string) => shares.some((each) => each.reached && each.tier === name)
   return walletTiers.findLast(({ name }) => isReached(name))?.name ?? 'free'
 }
 
-interface ShareHeld {
-  readonly tier: ShareTier
-  readonly symbol: string
-  /** In token units. */
-  readonly held: string
-  readonly needed: string
-  readonly reached: boolean
-}
+/** What a wallet holds of what a tier asks for. */
+type ShareHeld = Omit<Static<typeof Share>, 'dailyQuota'> & { readonly tier: ShareTier }
 
 /** Returns what a wallet holds of what each tier asks for; undefined if a chain is not live. */
 export async function readShares(
@@ -168,18 +166,7 @@ function liveChain(
   return status && judgeCondition(status, unixNow(clock)) === 'live' ? status : undefined
 }
 
-interface GateVerdict {
-  readonly canMint: boolean
-  /** Null if anyone may mint. */
-  readonly requiredUsd: number | null
-  readonly heldUsd: number | null
-  readonly tokens: readonly {
-    readonly symbol: string
-    readonly amount: string
-    readonly priceUsd: number
-    readonly valueUsd: number
-  }[]
-}
+type GateVerdict = Pick<Static<typeof Gate>, 'canMint' | 'requiredUsd' | 'heldUsd' | 'tokens'>
 
 /**
  * Judges from our own index at a deep enough block, at a time-weighted price that one pumped block
@@ -219,6 +206,75 @@ export async function readGate(ctx: Judged, wallet: Address): Promise<GateVerdic
   })
 }
 
-export function gateUnavailable(message: string): Refusal {
+function gateUnavailable(message: string): Refusal {
   return refuse('gate_unavailable', message, { retryAfterSeconds: 30 })
+}
+
+const Held = named('GateToken', {
+  symbol: Type.String(),
+  amount: Type.String({ description: 'Token units.' }),
+  priceUsd: Type.Number({ description: 'Time-weighted, as the gate counts.' }),
+  valueUsd: Type.Number(),
+})
+
+const Share = named('GateTier', {
+  tier: Type.String(),
+  dailyQuota: Type.Integer(),
+  symbol: Type.String(),
+  held: Type.String({ description: 'Token units.' }),
+  needed: Type.String({ description: 'Token units.' }),
+  reached: Type.Boolean(),
+})
+
+const Gate = named('Gate', {
+  address: Type.String(),
+  canMint: Type.Boolean(),
+  requiredUsd: Type.Union([Type.Number(), Type.Null()], { description: 'Null: anyone may mint.' }),
+  heldUsd: Type.Union([Type.Number(), Type.Null()]),
+  tokens: Type.Array(Held),
+  tier: Type.Enum(walletTiers.map(({ name }) => name)),
+  dailyQuota: Type.Integer({ description: 'Calls per UTC day that the tier brings.' }),
+  tiers: Type.Array(Share, { description: 'Tiers that ask for a share of the supply.' }),
+})
+
+export function gateRoute(ctx: Context): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/keys/gate',
+    operationId: 'getGate',
+    tag: 'Keys',
+    summary: 'See whether a wallet can mint a key',
+    description:
+      'What the wallet holds, what a key asks for, and its tier, read from our index at the depth and price that minting uses. Free, and strictly limited per address.',
+    metered: false,
+    guard: 'gate',
+    parameters: { address: { ...walletInQuery, description: 'The wallet.' } },
+    answers: { 200: { description: 'The gate as this wallet meets it.', schema: Gate } },
+    refusals: ['invalid_address', 'gate_unavailable'],
+    async handle({ parameters: { address } }) {
+      const [held, shares] = await Promise.all([readGate(ctx, address), readShares(ctx, address)])
+      if (isRefusal(held)) return held
+      if (shares === undefined) return gateUnavailable('The index of holders is not up to date.')
+      const { quotas } = ctx.ecosystem
+      const tier = highestTier(shares)
+      const body = {
+        address: showAddress(address),
+        ...held,
+        tier,
+        dailyQuota: quotas[tier],
+        tiers: shares.map((share) => ({ ...share, dailyQuota: quotas[share.tier] })),
+      }
+      return answer(200, body)
+    },
+  })
+}
+
+/** Call only for a verified signer, because the refusal shows what the wallet holds. */
+export async function checkGate(ctx: Context, wallet: Address): Promise<Refusal | undefined> {
+  const verdict = await readGate(ctx, wallet)
+  if (isRefusal(verdict)) return verdict
+  const { canMint, ...members } = verdict
+  if (canMint) return undefined
+  const message = `this wallet must hold tokens worth ${members.requiredUsd} USD`
+  return refuse('holding_gate_not_met', message, { members })
 }

@@ -2,7 +2,7 @@ import { fromString } from 'ox/Hex'
 import { getSignPayload } from 'ox/PersonalMessage'
 import { type Static, Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { verifyPayerProof } from '#accounts/keys/message.ts'
+import { SIGNATURE_REFUSALS, verifyPayerProof } from '#accounts/keys/message.ts'
 import { getWrongSignatures } from '#accounts/metering/abuse-guard.ts'
 import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
@@ -137,13 +137,7 @@ function postPrepayRoute(ctx: Context): Route {
       201: { description: 'The new record.', schema: PrepaymentRecord },
     },
     refusals: [
-      'invalid_address',
-      'invalid_signature_format',
-      'invalid_signature',
-      'message_malformed',
-      'message_expired',
-      'message_address_mismatch',
-      'message_wrong_action',
+      ...SIGNATURE_REFUSALS,
       'key_not_found',
       'key_revoked',
       'not_key_owner',
