@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3644,
+  accounts: 3518,
   api: 2911,
   base: 702,
   chain: 3109,
@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 2900,
   main: 1304,
   ops: 4169,
-  payments: 4495,
+  payments: 4489,
   site: 1966,
   tests: 37549,
 }
