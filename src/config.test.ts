@@ -39,10 +39,12 @@ describe('the settings', () => {
     ['SEXTON_GUARD_PER_MINUTE', '0'],
     ['SEXTON_DATABSE_URL', 'postgres://u:p@db/one'],
   ] as const)
-    it(`${name}=${value} is refused by name`, () => {
+    it(`${name}=${value} is refused by name, with the other mistakes`, () => {
       assert.throws(
-        () => readConfig({ [name]: value }, terminal),
-        (error) => error instanceof ConfigError && error.message.startsWith(`${name}: `),
+        () => readConfig({ [name]: value, SEXTON_DRAIN_SECONDS: 'long' }, terminal),
+        (error) =>
+          error instanceof ConfigError &&
+          [name, 'SEXTON_DRAIN_SECONDS'].every((each) => error.message.includes(`${each}: `)),
       )
     })
 

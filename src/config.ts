@@ -97,12 +97,12 @@ const text = (value: string) => value
 
 const count = parseNumber({ minimum: 1, maximum: 10_000_000 })
 
-/** Throws ConfigError at the first invalid variable. */
+/** Throws ConfigError with every invalid variable. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   terminal: { readonly isTty: boolean; readonly command?: string | undefined },
 ): Config {
-  refuseUnknown(environment)
+  const mistakes = listUnknown(environment)
   const read: Read = (name, fallback, parse) => {
     const value = environment[name]?.trim() ?? ''
     // Empty counts as absent.
@@ -111,7 +111,8 @@ export function readConfig(
       return parse(value)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
-      throw new ConfigError(`${name}: ${error.message} (got "${shorten(value)}")`)
+      mistakes.push(`${name}: ${error.message} (got "${shorten(value)}")`)
+      return fallback
     }
   }
   const port = parseNumber({ minimum: 0, maximum: 65_535 })
@@ -131,7 +132,7 @@ export function readConfig(
       ? { kind: 'sqlite' }
       : { kind: 'postgres', url, connectionsMax, ...application }
   const metricsHost = read('SEXTON_METRICS_HOST', '127.0.0.1', text)
-  return {
+  const config: Config = {
     host: read('HOST', '127.0.0.1', text),
     port: read('PORT', 4020, port),
     dataFolder: read('SEXTON_DATA', '.sexton', text),
@@ -149,13 +150,11 @@ export function readConfig(
       level: read('LOG_LEVEL', 'info', parseChoice(LOG_LEVELS)),
       format: terminal.isTty && environment.NODE_ENV !== 'production' ? 'pretty' : 'json',
     },
-    guard: {
-      general: guard(general),
-      mint: guard(mint),
-      claim: guard(claim),
-    },
+    guard: { general: guard(general), mint: guard(mint), claim: guard(claim) },
     settling: readSettling(read),
   }
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'))
+  return config
 }
 
 function readSettling(read: Read): Config['settling'] {
@@ -169,12 +168,12 @@ function readSettling(read: Read): Config['settling'] {
 }
 
 /** A misspelled variable would silently do nothing. */
-function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
-  for (const name of Object.keys(environment)) {
-    if (!name.startsWith('SEXTON_') || VARIABLES[name] !== undefined) continue
-    const known = Object.keys(VARIABLES).filter((each) => each.startsWith('SEXTON_'))
-    throw new ConfigError(`${name}: unknown variable; known: ${known.join(', ')}`)
-  }
+function listUnknown(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const isOurs = (name: string) => name.startsWith('SEXTON_')
+  const known = Object.keys(VARIABLES).filter(isOurs).join(', ')
+  return Object.keys(environment)
+    .filter((name) => isOurs(name) && VARIABLES[name] === undefined)
+    .map((name) => `${name}: unknown variable; known: ${known}`)
 }
 
 function parseNetwork(text: string): string {
@@ -217,7 +216,7 @@ function parseList<T>(parse: (text: string) => T) {
   return (text: string): readonly T[] => text.split(',').map((part) => parse(part.trim()))
 }
 
-/** One line: the variable and what to write. */
+/** A line for each variable: its name and what to write. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
