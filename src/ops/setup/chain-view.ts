@@ -20,10 +20,10 @@ export class SetupError extends Error {
 
 /** URLs of one chain id become one chain. Reports every URL that fails. */
 export async function openChains(urls: readonly string[]): Promise<readonly ChainView[]> {
-  for (const url of urls)
-    if (!/^https?:/.test(url) || !URL.canParse(url))
-      throw new SetupError(`--rpc: not an http(s) URL: "${url}"; write https://… or http://…`)
-  const problems: string[] = []
+  const problems = urls
+    .filter((url) => !/^https?:/.test(url) || !URL.canParse(url))
+    .map((url) => `--rpc: not an http(s) URL: "${url}"; write https://… or http://…`)
+  if (problems.length > 0) throw new SetupError(problems.join('\n'))
   const nodes = await Promise.all(
     urls.map(async (url) => {
       // Any chain will do.
