@@ -8,7 +8,7 @@ import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
 import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
 import type { PriceBook } from './event-row.ts'
-import { Changes, type FedCommit, writeFeed } from './feed.ts'
+import { Changes, writeFeed } from './feed.ts'
 import type { Segment } from './read-segments.ts'
 import {
   deleteResolved,
@@ -107,8 +107,9 @@ export async function markTip(
   )
 }
 
+/** Runs a transaction that only the leader may commit, and only from the expected position. */
 async function moveHead(
-  deps: CommitDeps,
+  { engine, leader, datasets, prices, clock }: CommitDeps,
   input: Step & {
     readonly to: Position
     readonly ancestor?: Position
@@ -116,43 +117,26 @@ async function moveHead(
   },
   work: (change: Change) => Promise<void>,
 ): Promise<void> {
-  const { chainId, expected, tip, to, isHistory = false } = input
-  await transact(
-    deps,
-    async (connection) => {
-      const stored = await readProgress(connection, chainId)
-      assert(
-        stored?.position.hash === expected?.hash,
-        `another process moved the position of chain ${chainId} during a commit`,
-      )
-      const finalizedBefore = stored?.finalizedNumber ?? 0
-      const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
-      const ancestor = input.ancestor?.number
-      const hoursFromUnix = isHistory ? hoursFrom(tip) : 0
-      return { chainId, finalizedNumber, hoursFromUnix, finalizedBefore, ancestor, isHistory }
-    },
-    work,
-  )
-}
-
-export type CommitFacts = Pick<Change, 'chainId' | 'finalizedNumber' | 'hoursFromUnix'> &
-  Pick<FedCommit, 'finalizedBefore' | 'ancestor' | 'isHistory'>
-
-/** Runs a transaction that only the leader may commit; `facts` may reject. */
-export async function transact(
-  { engine, leader, datasets, prices, clock }: CommitDeps,
-  facts: (connection: Connection) => Promise<CommitFacts>,
-  work: (change: Change) => Promise<void>,
-): Promise<void> {
+  const { chainId, expected, tip, to, ancestor, isHistory = false } = input
   await engine.write(async (connection) => {
     // The leader's row is locked first; statements of a connection run in order.
-    const [, read] = await allEnded([leader.hold(connection), facts(connection)])
+    const [, stored] = await allEnded([leader.hold(connection), readProgress(connection, chainId)])
+    assert(
+      stored?.position.hash === expected?.hash,
+      `another process moved the position of chain ${chainId} during a commit`,
+    )
+    const finalizedBefore = stored?.finalizedNumber ?? 0
+    const finalizedNumber = Math.max(finalizedBefore, Math.min(tip.finalized, to.number))
+    const hoursFromUnix = isHistory ? hoursFrom(tip) : 0
     const changes = new Changes()
-    const change = { ...read, connection, prices, changes }
-    await work(read.isHistory ? { ...change, changes: undefined } : change)
+    const change = { connection, chainId, prices, changes, finalizedNumber, hoursFromUnix }
+    // The feed leaves out single events of history.
+    await work(isHistory ? { ...change, changes: undefined } : change)
     for (const dataset of datasets) await dataset.finalize?.(change)
-    await keepBlocks(connection, read.chainId, { from: read.finalizedNumber })
-    await writeFeed(connection, prices, { ...read, changes, nowUnix: unixNow(clock) })
+    await keepBlocks(connection, chainId, { from: finalizedNumber })
+    const fed = { chainId, changes, finalizedBefore, finalizedNumber, isHistory }
+    const nowUnix = unixNow(clock)
+    await writeFeed(connection, prices, { ...fed, ancestor: ancestor?.number, nowUnix })
   })
 }
 

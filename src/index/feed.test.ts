@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { unixNow } from '#base/time.ts'
 import { registerMigrations } from '#data/datasets.ts'
 import type { Engine } from '#db/engine.ts'
 import { oneTokenEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
-import { type CommitDeps, type CommitFacts, transact } from './commit.ts'
+import type { CommitDeps } from './commit.ts'
 import type { EventFact } from './event-row.ts'
-import { type FeedCursor, type FeedItem, readEnd, readPage } from './feed.ts'
+import { Changes, type FeedCursor, type FeedItem, readEnd, readPage, writeFeed } from './feed.ts'
 
 const COMMITS = 40
 
@@ -44,7 +45,7 @@ each(
     await commit(deps, 1, 1)
     const before = await endOf(store.engine)
     await commit(deps, 10, 1)
-    await commit(deps, 1, 2, { finalizedBefore: 0, isHistory: true })
+    await commit(deps, 1, 2, { isHistory: true })
     await commit(deps, 10, 2)
     await commit(deps, 1, 3)
     const items = await readAfter(store.engine, before)
@@ -110,22 +111,20 @@ each(
 )
 
 function commit(
-  deps: CommitDeps,
+  { engine, leader, prices, clock }: CommitDeps,
   chainId: number,
   block: number,
-  { finalizedBefore, isHistory }: Pick<CommitFacts, 'finalizedBefore' | 'isHistory'> = {
-    finalizedBefore: 0,
-  },
+  kind: { readonly isHistory?: boolean } = {},
   count = 1,
 ): Promise<void> {
-  return transact(
-    deps,
-    async () => ({ chainId, finalizedNumber: 0, finalizedBefore, ...(isHistory && { isHistory }) }),
-    async (change) => {
-      const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
-      change.changes?.add('burns', facts, [])
-    },
-  )
+  return engine.write(async (connection) => {
+    await leader.hold(connection)
+    const changes = new Changes()
+    const facts = Array.from({ length: count }, (_, index) => factAt(chainId, block, index))
+    if (kind.isHistory !== true) changes.add('burns', facts, [])
+    const when = { finalizedBefore: 0, finalizedNumber: 0, nowUnix: unixNow(clock) }
+    await writeFeed(connection, prices, { chainId, changes, ...when, ...kind })
+  })
 }
 
 function factAt(chainId: number, blockNumber: number, logIndex = 0): EventFact {

@@ -183,7 +183,7 @@ const PRUNE_LOT = 1_000
 
 const NAME = 'register'
 
-export interface FedCommit {
+interface FedCommit {
   readonly chainId: number
   readonly changes: Changes
   readonly finalizedBefore: number

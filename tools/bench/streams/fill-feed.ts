@@ -1,10 +1,11 @@
+import { unixNow } from '#base/time.ts'
 import { registerName } from '#data/datasets.ts'
 import { storeEvents } from '#data/events/event-dataset.ts'
 import type { Engine } from '#db/engine.ts'
 import { parseEcosystem } from '#ecosystem/load-ecosystem.ts'
-import { type CommitDeps, transact } from '#index/commit.ts'
+import type { CommitDeps } from '#index/commit.ts'
 import type { EventFact } from '#index/event-row.ts'
-import { readEnd, showCursor } from '#index/feed.ts'
+import { Changes, readEnd, showCursor, writeFeed } from '#index/feed.ts'
 import { openStore } from '#main/stores.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { benchChain, benchEcosystem } from '#tools/bench/index/bench-ecosystem.ts'
@@ -45,19 +46,18 @@ async function endOf(engine: Engine) {
   return end
 }
 
-function commit(deps: CommitDeps, block: number): Promise<void> {
+function commit({ engine, leader, prices, clock }: CommitDeps, block: number): Promise<void> {
   const finalizedNumber = block - 64
   const finalizedBefore = finalizedNumber - 1
-  return transact(
-    deps,
-    async () => ({ chainId: benchChain.id, finalizedNumber, finalizedBefore }),
-    (change) =>
-      storeEvents(
-        change,
-        BURNS,
-        Array.from({ length: BURNS_A_BLOCK }, (_, index) => burnAt(block, index)),
-      ),
-  )
+  const burns = Array.from({ length: BURNS_A_BLOCK }, (_, index) => burnAt(block, index))
+  return engine.write(async (connection) => {
+    await leader.hold(connection)
+    const change = { connection, chainId: benchChain.id, finalizedNumber, prices }
+    const changes = new Changes()
+    await storeEvents({ ...change, changes }, BURNS, burns)
+    const nowUnix = unixNow(clock)
+    await writeFeed(connection, prices, { ...change, changes, finalizedBefore, nowUnix })
+  })
 }
 
 function burnAt(blockNumber: number, logIndex: number): EventFact {
