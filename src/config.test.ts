@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConfigError } from '#config.ts'
-import { readConfig } from './config.ts'
+import { ConfigError, readConfig } from './config.ts'
 
 const terminal = { isTty: false }
 
