@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { stringify } from 'csv-stringify/sync'
 import Negotiator from 'negotiator'
 import { IsObject, type Static, type TObject, type TSchema, Type } from 'typebox'
+import type { TLocalizedValidationError } from 'typebox/error'
 import { Compile } from 'typebox/schema'
 import type { Caller, RateLimitState } from '#base/caller.ts'
 import { type Refusal, type RefusalCode, type RefusalDetail, refuse } from '#base/refusal.ts'
@@ -32,11 +33,11 @@ export type HttpQuery = ReadonlyMap<string, readonly string[]>
 
 export interface Outgoing {
   readonly status: number
-  /** Names and values in turn. */
-  readonly headers: string[]
+  /** Of two spellings of a name, the later one counts. */
+  readonly headers: Record<string, string>
   readonly body: string | Uint8Array
-  /** Replaces the body; pulled as the client reads. */
-  readonly stream?: (signal: AbortSignal) => AsyncIterable<string | Buffer>
+  /** Replaces the body. */
+  readonly stream?: OpenStream
 }
 
 export const NO_QUERY: HttpQuery = new Map()
@@ -148,13 +149,7 @@ interface RouteDefinition<P extends Parameters, B extends TSchema> extends Route
   handle(input: HandlerInput<P, B>): Outcome | Promise<Outcome>
 }
 
-interface RawInput {
-  /** Keeps the order of the query. */
-  readonly query: ReadonlyMap<string, readonly string[]>
-  readonly path: Readonly<Record<string, string>>
-  /** BROKEN_BODY when unreadable. */
-  readonly body: unknown
-}
+type RawInput = Pick<Call, 'query' | 'path' | 'body'>
 
 export interface Prepared {
   readonly kind: 'prepared'
@@ -240,26 +235,18 @@ function repeatedOrEmpty(given: readonly string[]): Parsed<unknown> | undefined 
   return undefined
 }
 
-interface SchemaError {
-  readonly keyword: string
-  readonly instancePath: string
-  readonly params: object
-  readonly message: string
-}
-
 /** The schema names only the parent. */
-function describeBodyError({ keyword, instancePath, params, message }: SchemaError): RefusalDetail {
-  const path = instancePath.slice(1).replaceAll('/', '.')
-  const missing = keyword === 'required' && 'requiredProperties' in params
-  const member = missing ? String([params.requiredProperties].flat()[0]) : undefined
-  const name = [path, member].filter(Boolean).join('.') || 'body'
-  return { in: 'body', name, reason: missing ? 'is required' : message }
+function describeBodyError(error: TLocalizedValidationError): RefusalDetail {
+  const path = error.instancePath.slice(1).replaceAll('/', '.')
+  const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined
+  const name = [path, missing].filter(Boolean).join('.') || 'body'
+  return { in: 'body', name, reason: missing === undefined ? error.message : 'is required' }
 }
 
 /** Bounds the answer to a hostile body. */
 const BODY_ERRORS_MAX = 8
 
-function refuseBody(errors: readonly SchemaError[]): Refusal {
+function refuseBody(errors: readonly TLocalizedValidationError[]): Refusal {
   const details = errors.slice(0, BODY_ERRORS_MAX).map(describeBodyError)
   const [first = { name: 'body', reason: 'is invalid' }] = details
   return refuse('invalid_body', `${first.name} ${first.reason}`, { errors: details })
@@ -287,15 +274,8 @@ export type Effective = string | number | null
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T; readonly effective: Effective }
-  | {
-      readonly ok: false
-      readonly reason: string
-      /** Default `invalid_parameter`. */
-      readonly code?: RefusalCode
-      readonly allowed?: readonly string[]
-      readonly minimum?: number
-      readonly maximum?: number
-    }
+  /** The code is `invalid_parameter` by default. */
+  | ({ readonly ok: false; readonly code?: RefusalCode } & Omit<RefusalDetail, 'in' | 'name'>)
 
 /** Documentation and parser together. */
 export interface Parameter<T> {

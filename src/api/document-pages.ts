@@ -2,51 +2,53 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import { liveExamples } from '#api/examples.ts'
-import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
-import { GUIDES, guidePage, linkToPages, markdownFiles, type Page, staticPage } from '#api/pages.ts'
+import {
+  describeService,
+  getServiceFacts,
+  listMetrics,
+  type ServiceFacts,
+} from '#api/meta-route.ts'
+import { TOPUP, toOpenApi } from '#api/openapi.ts'
+import {
+  GUIDES,
+  guidePage,
+  HTML_TYPE,
+  jsonPage,
+  linkToPages,
+  markdownPage,
+  type Page,
+  staticPage,
+} from '#api/pages.ts'
+import { TtlCache } from '#base/async.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
-import { REFUSALS, refuse } from '#base/refusal.ts'
+import { REFUSALS } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
-import type { Route } from '#route.ts'
-import { listMetrics } from './meta-route.ts'
-import { TOPUP, toOpenApi } from './openapi.ts'
+import { JSON_TYPE, type Route, TEXT_TYPE } from '#route.ts'
 
 /** Age of live examples; a document may lack some while a store is slow. */
 const EXAMPLES_MS = 60_000
 
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+
 /** OpenAPI, interactive docs, /llms.txt and error pages. */
 export function documentPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
   const facts = getServiceFacts(ctx)
-  const openapi = openApiPage(ctx, routes)
+  const built = new TtlCache<object>({ max: 1, ttlMs: EXAMPLES_MS, clock: ctx.clock })
+  const openapi = jsonPage('/openapi.json', 300, () =>
+    built.get('', async () => toOpenApi(ctx, routes, await liveExamples(routes))),
+  )
   return [
     openapi,
     { ...openapi, path: '/openapi/v1.json' },
-    staticPage({
-      path: '/llms.txt',
-      contentType: 'text/plain; charset=utf-8',
-      text: llmsText(facts, routes),
-    }),
+    staticPage('/llms.txt', TEXT_TYPE, llmsText(facts, routes)),
     ...discoveryPages(facts, routes),
     ...scalarPages(facts),
     problemPage(),
     guidePage(facts.publicBaseUrl),
     ...clientPages(),
   ]
-}
-
-function openApiPage(ctx: Context, routes: readonly Route[]): Page {
-  let builtMs = Number.NEGATIVE_INFINITY
-  return staticPage({
-    path: '/openapi.json',
-    contentType: 'application/json; charset=utf-8',
-    async text() {
-      builtMs = ctx.clock()
-      return JSON.stringify(toOpenApi(ctx, routes, await liveExamples(routes)))
-    },
-    isFresh: () => ctx.clock() - builtMs < EXAMPLES_MS,
-  })
 }
 
 /** Paths that x402 crawlers look for; present where payments are settled. */
@@ -63,8 +65,7 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
     mcp: `${publicBaseUrl}/mcp`,
     instructions: `${publicBaseUrl}/llms.txt`,
   })
-  const contentType = 'application/json; charset=utf-8'
-  return [staticPage({ path: '/.well-known/x402', contentType, text })]
+  return [staticPage('/.well-known/x402', JSON_TYPE, text)]
 }
 
 /** Writes the service overview for language models (llmstxt.org). */
@@ -125,34 +126,21 @@ function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
 function clientPages(): readonly Page[] {
   const read = (name: string) => () => readFile(join(PACKAGE_ROOT, 'dist/client', name), 'utf8')
   return [
-    staticPage({
-      path: '/client.js',
-      contentType: 'text/javascript; charset=utf-8',
-      text: read('client.js'),
-      headers: ['X-TypeScript-Types', '/client.d.ts'],
+    staticPage('/client.js', SCRIPT_TYPE, read('client.js'), {
+      'X-TypeScript-Types': '/client.d.ts',
     }),
-    staticPage({
-      path: '/client.d.ts',
-      contentType: 'application/typescript; charset=utf-8',
-      text: read('client.d.ts'),
-    }),
+    staticPage('/client.d.ts', 'application/typescript; charset=utf-8', read('client.d.ts')),
   ]
 }
 
-const FOLDER = join(PACKAGE_ROOT, 'docs/errors')
-
-const CODES = new Set([...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES])
-
-/** GET /problems/{code}: the `type` of every error body, and what a prepayment's message means. */
+/** The `type` of every error body, and what a prepayment's message means. */
 export function problemPage(): Page {
-  const answer = markdownFiles(FOLDER, (text) => linkToPages(text, '/docs/errors/'))
-  return {
-    path: '/problems/{code}',
-    async read(incoming) {
-      const code = incoming.path.code ?? ''
-      return CODES.has(code) ? answer(incoming, code) : refuse('not_found', 'there is no such code')
-    },
-  }
+  return markdownPage('/problems/{code}', {
+    folder: join(PACKAGE_ROOT, 'docs/errors'),
+    names: [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES],
+    missing: 'there is no such code',
+    change: (text) => linkToPages(text, '/docs/errors/'),
+  })
 }
 
 /** Allows this server only, and no framing; Scalar needs inline styles. */
@@ -169,28 +157,18 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const HEADERS = [
-  'Content-Security-Policy',
-  POLICY,
-  'Referrer-Policy',
-  'no-referrer',
-  'X-Frame-Options',
-  'DENY',
-]
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+}
 
 /** Serves the interactive documentation at /scalar/v1, without external files. */
-export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] {
-  const html = 'text/html; charset=utf-8'
-  const script = 'text/javascript; charset=utf-8'
+function scalarPages({ name }: ServiceFacts): readonly Page[] {
   return [
-    staticPage({
-      path: '/scalar/v1',
-      contentType: html,
-      text: writeDocument(facts.name),
-      headers: HEADERS,
-    }),
-    staticPage({ path: '/scalar/v1/start.js', contentType: script, text: START }),
-    staticPage({ path: '/scalar/v1/scalar.js', contentType: script, text: readScript }),
+    staticPage('/scalar/v1', HTML_TYPE, writeDocument(name), HEADERS),
+    staticPage('/scalar/v1/start.js', SCRIPT_TYPE, START),
+    staticPage('/scalar/v1/scalar.js', SCRIPT_TYPE, readScript),
   ]
 }
 
@@ -198,7 +176,7 @@ export function scalarPages(facts: Pick<ServiceFacts, 'name'>): readonly Page[] 
  * Scalar exposes its script only through its Fastify plugin, so inject a request into a server that
  * never listens.
  */
-export async function readScript(): Promise<string> {
+async function readScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const app = Fastify()
   await app.register(scalar, { routePrefix: '/docs', configuration: { content: {} } })

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { HTML_TYPE, type Page, PLAIN_POLICY, plainPage, toTable } from '#api/pages.ts'
+import { type Page, PLAIN_HEADERS, plainPage, toTable } from '#api/pages.ts'
 import { refuse } from '#base/refusal.ts'
 import { named, recordOf } from '#base/schema.ts'
 import { escapeMarkup } from '#base/text.ts'
@@ -65,15 +65,15 @@ export function statusPage({ readiness }: HealthDeps, name: string): Page {
     path: '/status',
     async read({ headers: { accept } }) {
       const { ready, parts } = await readiness()
-      const isPage = wantsPage(accept)
-      const headers = ['Content-Type', isPage ? HTML_TYPE : JSON_TYPE, 'Cache-Control', 'no-store']
-      if (!isPage) return { status: 200, headers, body: JSON.stringify({ ready, parts }) }
-      headers.push('Content-Security-Policy', PLAIN_POLICY)
+      const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' }
+      if (!wantsPage(accept))
+        return { status: 200, headers, body: JSON.stringify({ ready, parts }) }
       const title = ready ? 'Data is served' : 'Some data cannot be served right now'
       const content = `<h1>${title}</h1>
 <p>Chains with their last block, nodes and jobs of ${escapeMarkup(name)}, as of now. Programs get the same as JSON, and <a href="/readyz">/readyz</a> answers 503 when data cannot be served.</p>
 ${toTable(Object.entries(parts))}`
-      return { status: 200, headers, body: plainPage(title, content) }
+      const body = plainPage(title, content)
+      return { status: 200, headers: { ...headers, ...PLAIN_HEADERS }, body }
     },
   }
 }

@@ -48,7 +48,7 @@ export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing 
       parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
     })
     const type = response.headers.get('content-type')
-    const headers = ['Cache-Control', 'no-store', ...(type === null ? [] : ['Content-Type', type])]
+    const headers = { 'Cache-Control': 'no-store', ...(type !== null && { 'Content-Type': type }) }
     return { status: response.status, headers, body: await response.text() }
   } finally {
     await server.close()
@@ -115,12 +115,12 @@ async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Ca
   const wrong = wrongArguments(tool)
   if (wrong !== undefined) return failed(wrong)
   const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
-  const headers = toHeaderMap(outgoing)
+  const headers = new Headers(outgoing.headers)
   return { ...toToolResult(outgoing, headers), _meta: toResultMeta(headers) }
 }
 
 /** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
-function toToolResult(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
+function toToolResult(outgoing: Outgoing, headers: Headers): CallToolResult {
   if (outgoing.status === 402) return paymentRequired(outgoing, headers)
   const text = decodeBody(outgoing)
   if (outgoing.status >= 300) return failed(text)
@@ -181,13 +181,6 @@ function fromBase64(text: string): unknown {
   return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
 }
 
-function toHeaderMap({ headers }: Outgoing): ReadonlyMap<string, string> {
-  const found = new Map<string, string>()
-  for (let index = 0; index < headers.length; index += 2)
-    found.set((headers[index] ?? '').toLowerCase(), headers[index + 1] ?? '')
-  return found
-}
-
 function decodeBody({ body }: Pick<Outgoing, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }
@@ -196,25 +189,25 @@ function failed(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-function toResultMeta(headers: ReadonlyMap<string, string>): Record<string, unknown> {
+function toResultMeta(headers: Headers): Record<string, unknown> {
   const response = headers.get('payment-response')
   return {
     'sexton/quota': {
       limit: Number(headers.get('x-ratelimit-limit')),
       remaining: Number(headers.get('x-ratelimit-remaining')),
       resetUnix: Number(headers.get('x-ratelimit-reset')),
-      tier: headers.get('x-ratelimit-tier') ?? null,
-      source: headers.get('x-ratelimit-source') ?? null,
+      tier: headers.get('x-ratelimit-tier'),
+      source: headers.get('x-ratelimit-source'),
     },
-    ...(response !== undefined && { 'x402/payment-response': fromBase64(response) }),
+    ...(response !== null && { 'x402/payment-response': fromBase64(response) }),
   }
 }
 
 /** The offer as structured content and as text (x402 v2, MCP transport). */
-function paymentRequired(outgoing: Outgoing, headers: ReadonlyMap<string, string>): CallToolResult {
+function paymentRequired(outgoing: Outgoing, headers: Headers): CallToolResult {
   const offer = headers.get('payment-required')
   // Without settlement there is no offer that a client could pay.
-  const data: unknown = offer === undefined ? JSON.parse(decodeBody(outgoing)) : fromBase64(offer)
+  const data: unknown = offer === null ? JSON.parse(decodeBody(outgoing)) : fromBase64(offer)
   return {
     ...failed(JSON.stringify(data)),
     ...(isObject(data) && { structuredContent: { ...data } }),

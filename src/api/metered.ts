@@ -7,12 +7,11 @@ import {
   CUT,
   type Ending,
   nothingLeft,
-  pushHeaders,
   rateLimitAfterRefusal,
+  rateLimitHeaders,
   readRateLimit,
   refuseFailure,
   SECRET,
-  stampRateLimit,
   toProblem,
   toWire,
 } from '#api/wire.ts'
@@ -39,15 +38,15 @@ interface Way {
   readonly call: Call
   /** The client's address until a key is accepted, so that a 401 shows the state of the address. */
   caller: Caller
-  prepared: Prepared | undefined
-  /** Undefined until known; read when the answer is written. */
-  rateLimit: RateLimitState | undefined
+  prepared?: Prepared
+  /** Read when the answer is written, unless known by then. */
+  rateLimit?: RateLimitState
   /** What paid for the call. */
-  source: 'quota' | 'prepaid' | undefined
+  source?: 'quota' | 'prepaid'
   /** The call carries a payment that was credited, but never served. */
-  isCredited: boolean
+  isCredited?: boolean
   /** Headers of a payment that this request settled. */
-  paymentHeaders: Readonly<Record<string, string>> | undefined
+  paymentHeaders?: Readonly<Record<string, string>>
 }
 
 /**
@@ -55,24 +54,14 @@ interface Way {
  * send. Everything that may fail comes before the charge; afterwards only the answer is written.
  */
 export async function metered(ctx: Context, route: Route, call: Call): Promise<Outgoing> {
-  const way: Way = {
-    ctx,
-    route,
-    call,
-    caller: anonymousCaller(ctx, call.addressBucket),
-    prepared: undefined,
-    rateLimit: undefined,
-    source: undefined,
-    isCredited: false,
-    paymentHeaders: undefined,
-  }
+  const way: Way = { ctx, route, call, caller: anonymousCaller(ctx, call.addressBucket) }
   const outgoing = await answer(way).catch((error: unknown) => {
     if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(way.caller, ctx.clock())
     return toWire(way, refuseFailure(ctx, error, call.requestId))
   })
-  if (way.paymentHeaders !== undefined) pushHeaders(outgoing.headers, way.paymentHeaders)
-  if (way.source !== undefined) outgoing.headers.push('x-ratelimit-source', way.source)
-  stampRateLimit(outgoing.headers, await rateLimitToShow(way, outgoing), ctx.clock())
+  if (way.source !== undefined) outgoing.headers['X-RateLimit-Source'] = way.source
+  const rateLimit = await rateLimitToShow(way, outgoing)
+  Object.assign(outgoing.headers, way.paymentHeaders, rateLimitHeaders(rateLimit, ctx.clock()))
   return outgoing
 }
 
@@ -169,7 +158,7 @@ const IDENTITY_AGE_MAX_MS = 500
 /** Charges the call, or settles its payment and charges it then. Returns undefined once it is charged. */
 async function charge(way: Way, identifiedMs: number): Promise<Ending | undefined> {
   const { ctx, call } = way
-  let mustPay = way.isCredited
+  let mustPay = way.isCredited === true
   let isPaid = false
   for (;;) {
     if (call.isCut()) return CUT
@@ -217,8 +206,8 @@ export async function unmetered(ctx: Context, call: Call, read: Page['read']): P
     limited === undefined
       ? await readRateLimit(ctx, await identifyOrAnonymous(ctx, call, address))
       : await rateLimitAfterRefusal(ctx, address)
-  stampRateLimit(outgoing.headers, rateLimit, ctx.clock())
-  return outgoing
+  const headers = { ...outgoing.headers, ...rateLimitHeaders(rateLimit, ctx.clock()) }
+  return { ...outgoing, headers }
 }
 
 /** A bad key does not block a document; its headers then show the state of the address. */

@@ -4,11 +4,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Marked } from 'marked'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
-import { type Refusal, refuse } from '#base/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import {
   acceptsCoding,
   type Call,
+  JSON_TYPE,
   matchesEtag,
   type Outgoing,
   preferredType,
@@ -25,85 +26,82 @@ export interface Page {
 /** Documents change with deployments only; after this an ETag revalidates. */
 const CACHED = 'private, max-age=300'
 
-export interface StaticContent {
-  readonly path: string
-  readonly contentType: string
-  readonly text: string | (() => string | Promise<string>)
-  /** Whether the built content may still be shown; always true if absent. */
-  readonly isFresh?: () => boolean
-  /** Alternating names and values. */
-  readonly headers?: readonly string[]
-}
-
-/** Builds the text once and shares it among all answers. */
-export function staticPage(content: StaticContent): Page {
-  const { path, contentType, text, isFresh, headers = [] } = content
-  const versions = new VersionedText()
-  const build = async () => {
-    const built = typeof text === 'string' ? text : await text()
-    return { of: {}, name: path, text: () => built }
-  }
-  let made: ReturnType<typeof build> | undefined
-  return {
-    path,
-    async read(call) {
-      if (isFresh?.() === false) made = undefined
-      made ??= build()
-      const source = await made.catch((error: unknown) => {
-        made = undefined
-        throw error
-      })
-      const own = ['Content-Type', contentType, 'Cache-Control', CACHED, ...headers]
-      return versions.answer(call, source, own)
-    },
-  }
-}
-
 interface Source {
-  /** The text is built again when this object changes. */
+  /** The text is written and packed again when this is another object. */
   readonly of: object
-  /** Distinguishes texts made from the same object. */
-  readonly name: string
   text(): string
 }
 
-interface Version extends Pick<Source, 'of' | 'name'> {
+interface Version {
+  readonly of: object
   readonly text: string
   readonly etag: string
   gzipped?: Promise<Buffer>
 }
 
-/** Serves a text that changes now and then; writes and compresses each version once. */
-export class VersionedText {
-  #last: Version | undefined
-
-  /** `headers` is copied; ETag, coding and body are added. */
-  async answer(call: Call, source: Source, headers: readonly string[]): Promise<Outgoing> {
-    const version = this.#versionOf(source)
-    const { etag, text } = version
-    const own = ['ETag', etag, ...headers]
-    if (matchesEtag(call.headers['if-none-match'], etag))
-      return { status: 304, headers: withoutType(own), body: '' }
-    if (!acceptsCoding(call.headers['accept-encoding']?.toString(), 'gzip'))
-      return { status: 200, headers: own, body: text }
-    version.gzipped ??= promisify(gzip)(text)
-    own.push('Content-Encoding', 'gzip')
-    return { status: 200, headers: own, body: await version.gzipped }
+/** Serves a text that changes now and then. */
+export function textPage(
+  path: string,
+  headers: Outgoing['headers'],
+  read: (call: Call) => Promise<Source | Refusal>,
+): Page {
+  let last: Version | undefined
+  const versionOf = (source: Source): Version => {
+    if (last?.of === source.of) return last
+    const text = source.text()
+    last = { of: source.of, text, etag: weakEtag(text) }
+    return last
   }
-
-  #versionOf({ of, name, text: write }: Source): Version {
-    if (this.#last?.of === of && this.#last.name === name) return this.#last
-    const text = write()
-    const etag = weakEtag(text)
-    this.#last = { of, name, text, etag }
-    return this.#last
+  return {
+    path,
+    async read(call) {
+      const source = await read(call)
+      if (isRefusal(source)) return source
+      const version = versionOf(source)
+      const { text, etag } = version
+      if (matchesEtag(call.headers['if-none-match'], etag)) {
+        // RFC 9110, 15.4.5
+        const { 'Content-Type': _, ...withoutType } = headers
+        return { status: 304, headers: { ETag: etag, ...withoutType }, body: '' }
+      }
+      const own = { ETag: etag, ...headers }
+      if (!acceptsCoding(call.headers['accept-encoding']?.toString(), 'gzip'))
+        return { status: 200, headers: own, body: text }
+      version.gzipped ??= promisify(gzip)(text)
+      const body = await version.gzipped
+      return { status: 200, headers: { ...own, 'Content-Encoding': 'gzip' }, body }
+    },
   }
 }
 
-/** Drops body headers, which a 304 does not carry (RFC 9110, 15.4.5). */
-function withoutType(headers: readonly string[]): string[] {
-  const at = headers.indexOf('Content-Type')
-  return at === -1 ? [...headers] : headers.toSpliced(at, 2)
+/** Builds the text once and shares it among all answers. */
+export function staticPage(
+  path: string,
+  contentType: string,
+  text: string | (() => Promise<string>),
+  more: Outgoing['headers'] = {},
+): Page {
+  const build = async () => {
+    const built = typeof text === 'string' ? text : await text()
+    return { of: build, text: () => built }
+  }
+  let made: Promise<Source> | undefined
+  return textPage(path, { 'Content-Type': contentType, 'Cache-Control': CACHED, ...more }, () => {
+    made ??= build()
+    made.catch(() => {
+      made = undefined
+    })
+    return made
+  })
+}
+
+/** `read` returns the same object until it changes. */
+export function jsonPage(path: string, seconds: number, read: () => Promise<object>): Page {
+  const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': `private, max-age=${seconds}` }
+  return textPage(path, headers, async () => {
+    const of = await read()
+    return { of, text: () => JSON.stringify(of) }
+  })
 }
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
@@ -111,9 +109,12 @@ export const HTML_TYPE = 'text/html; charset=utf-8'
 /** The stylesheet that the site serves for its own pages. */
 export const STYLE_PATH = '/page.css'
 
-/** Policy of text pages, which have no scripts. */
-export const PLAIN_POLICY =
-  "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** Headers of text pages, which have no scripts. */
+export const PLAIN_HEADERS = {
+  'Content-Type': HTML_TYPE,
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
 
 const LINKS = [
   ['/', 'Register'],
@@ -159,29 +160,44 @@ export function toTable(rows: readonly (readonly [string, string])[]): string {
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
-interface Forms {
-  readonly markdown: string
-  readonly html: string
+interface MarkdownFiles {
+  readonly folder: string
+  readonly names: readonly string[]
+  /** Said of other names. */
+  readonly missing: string
+  change?(text: string): string
 }
 
-/** Serves the Markdown files of a folder, each read once; browsers would download Markdown, so they get HTML. */
-export function markdownFiles(folder: string, change = (text: string): string => text) {
-  const files = new Map<string, Promise<Forms>>()
-  return async ({ headers: { accept } }: Call, name: string): Promise<Outgoing> => {
-    const made = files.get(name) ?? read(join(folder, `${name}.md`), change)
-    files.set(name, made)
-    made.catch(() => files.delete(name))
-    const { markdown, html } = await made
-    const type = preferredType(accept, [MARKDOWN_TYPE, HTML_TYPE])
-    const headers = ['Content-Type', type, 'Cache-Control', CACHED]
-    if (type === MARKDOWN_TYPE) return { status: 200, headers, body: markdown }
-    headers.push('Content-Security-Policy', PLAIN_POLICY)
-    return { status: 200, headers, body: html }
+/** Serves Markdown files, each read once; browsers would download Markdown, so they get HTML. */
+export function markdownPage(path: string, files: MarkdownFiles): Page {
+  const { folder, names, missing, change = (text) => text } = files
+  const forms = new Map<string, ReturnType<typeof readForms>>()
+  const readForms = async (name: string) => {
+    const markdown = change(await readFile(join(folder, `${name}.md`), 'utf8'))
+    return { markdown, html: await toHtml(markdown) }
+  }
+  return {
+    path,
+    async read({ path: values, headers: { accept } }) {
+      const [name = ''] = Object.values(values)
+      if (!names.includes(name)) return refuse('not_found', missing)
+      const made = forms.get(name) ?? readForms(name)
+      forms.set(name, made)
+      made.catch(() => forms.delete(name))
+      const { markdown, html } = await made
+      const type = preferredType(accept, [MARKDOWN_TYPE, HTML_TYPE])
+      return type === HTML_TYPE
+        ? { status: 200, headers: { 'Cache-Control': CACHED, ...PLAIN_HEADERS }, body: html }
+        : {
+            status: 200,
+            headers: { 'Content-Type': type, 'Cache-Control': CACHED },
+            body: markdown,
+          }
+    },
   }
 }
 
-async function read(path: string, change: (text: string) => string): Promise<Forms> {
-  const markdown = change(await readFile(path, 'utf8'))
+async function toHtml(markdown: string): Promise<string> {
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }) {
@@ -190,7 +206,7 @@ async function read(path: string, change: (text: string) => string): Promise<For
     },
   })
   const title = markdown.slice(2).split('\n')[0] ?? ''
-  return { markdown, html: plainPage(title, await marked.parse(markdown)) }
+  return plainPage(title, await marked.parse(markdown))
 }
 
 /** Makes anchors as GitHub does, so that links work in both places. */
@@ -209,19 +225,14 @@ export const GUIDES = {
   webhooks: 'Webhooks',
 } as const
 
-/** GET /docs/{name} */
 export function guidePage(publicBaseUrl: string): Page {
-  const answer = markdownFiles(join(PACKAGE_ROOT, 'docs'), (text) =>
-    linkToPages(text.replaceAll('https://api.example', publicBaseUrl)),
-  )
-  return {
-    path: '/docs/{name}',
-    async read(incoming) {
-      const name = incoming.path.name ?? ''
-      if (Object.hasOwn(GUIDES, name)) return answer(incoming, name)
-      return refuse('not_found', `no such guide; there are ${Object.keys(GUIDES).join(', ')}`)
-    },
-  }
+  const names = Object.keys(GUIDES)
+  return markdownPage('/docs/{name}', {
+    folder: join(PACKAGE_ROOT, 'docs'),
+    names,
+    missing: `no such guide; there are ${names.join(', ')}`,
+    change: (text) => linkToPages(text.replaceAll('https://api.example', publicBaseUrl)),
+  })
 }
 
 /** Turns links between files of `docs/` into links to their pages; links to files that are not served become plain text. */

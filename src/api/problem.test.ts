@@ -3,11 +3,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, test } from 'node:test'
-import { markdownFiles } from '#api/pages.ts'
+import { markdownPage } from '#api/pages.ts'
 import { reportFailure } from '#api/wire.ts'
 import { REFUSALS } from '#base/refusal.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
-import type { Call } from '#route.ts'
+import { testCall } from '#test/test-call.ts'
 import { testContext } from '#test/test-context.ts'
 
 const folder = join(import.meta.dirname, '../../docs/errors')
@@ -22,9 +22,12 @@ describe('the error pages', () => {
     const own = await mkdtemp(join(tmpdir(), 'pages-'))
     context.after(() => rm(own, { recursive: true, force: true }))
     await writeFile(join(own, 'once.md'), '# Once\n\n## What is `a`, and why\n')
-    const answer = markdownFiles(own)
-    const read = async () =>
-      (await answer({ headers: { accept: 'text/html' } } as Call, 'once')).body
+    const page = markdownPage('/{name}', { folder: own, names: ['once'], missing: 'none' })
+    const call = testCall({ headers: { accept: 'text/html' }, path: { name: 'once' } })
+    const read = async () => {
+      const answered = await page.read(call)
+      return 'body' in answered && answered.body
+    }
     const first = await read()
     assert.match(String(first), /<h2 id="what-is-a-and-why">What is <code>a<\/code>, and why<\/h2>/)
     await rm(join(own, 'once.md'))

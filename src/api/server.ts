@@ -117,14 +117,12 @@ export function createApi(deps: ApiDeps): HttpServer {
   const send = (call: HttpCall, reply: FastifyReply, outgoing: Outgoing, route?: string) => {
     const { requestId, method } = call
     const { status, headers, body, stream } = outgoing
-    reply.code(status)
-    for (const pairs of [headers, CONSTANT_HEADERS])
-      for (let index = 0; index < pairs.length; index += 2)
-        reply.header(pairs[index] ?? '', pairs[index + 1] ?? '')
-    reply.header('x-request-id', requestId)
+    reply.code(status).headers(headers).headers(CONSTANT_HEADERS).header('x-request-id', requestId)
     if (isDraining) reply.header('connection', 'close')
     observe(ctx, call, { route, status, durationMs: reply.elapsedTime })
-    if (stream !== undefined && method !== 'HEAD') return reply.send(toReadable(stream, call))
+    // The call's signal ends the stream when the client leaves or the server stops.
+    if (stream !== undefined && method !== 'HEAD')
+      return reply.send(Readable.from(stream(call.signal), { objectMode: false }))
     return reply.send(status === 204 || status === 304 ? undefined : body)
   }
   const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
@@ -285,11 +283,6 @@ function refuseError({ code, statusCode }: FastifyError): Refusal {
   if (statusCode === 400)
     return refuse('invalid_body', 'the length of the body differs from Content-Length')
   return refuse('internal_error', 'internal error; quote the X-Request-Id to support')
-}
-
-/** The call's signal ends the stream when the client leaves or the server stops. */
-function toReadable(stream: NonNullable<Outgoing['stream']>, call: HttpCall): Readable {
-  return Readable.from(stream(call.signal), { objectMode: false })
 }
 
 /** A class, because object literals with getters are slow to collect. */

@@ -1,5 +1,5 @@
 import { ConnectionCut, getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
-import { HTML_TYPE, PLAIN_POLICY, plainPage, toTable } from '#api/pages.ts'
+import { PLAIN_HEADERS, plainPage, toTable } from '#api/pages.ts'
 import { sleep, TtlCache } from '#base/async.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
 import { REFUSALS, type Refusal, refuse } from '#base/refusal.ts'
@@ -43,7 +43,7 @@ const CACHED = 'private, max-age=2'
 export function toWire(asked: Written, ending: Ending): Outgoing {
   const outgoing = writeEnding(asked, ending)
   const ignored = ignoredParameters(asked)
-  if (ignored !== '') outgoing.headers.push('x-ignored-parameters', ignored)
+  if (ignored !== '') outgoing.headers['X-Ignored-Parameters'] = ignored
   return outgoing
 }
 
@@ -51,30 +51,32 @@ function writeEnding(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'answer') return answerWire(asked, ending)
   if (ending.kind === 'refusal') return toProblem(asked.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
-    return { status: 304, headers: ['etag', ending.etag, 'cache-control', CACHED], body: '' }
+    return { status: 304, headers: { ETag: ending.etag, 'Cache-Control': CACHED }, body: '' }
   if (ending.kind === 'stream') return streamWire(ending)
-  const headers = ['content-type', JSON_TYPE, 'cache-control', 'no-store']
-  pushHeaders(headers, ending.headers ?? {})
+  const headers = { 'Content-Type': JSON_TYPE, ...NO_STORE, ...ending.headers }
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
 
+const NO_STORE = { 'Cache-Control': 'no-store' }
+
 function answerWire({ route }: Written, answer: Answer): Outgoing {
-  const sentAsIs = answer.contentType !== undefined && typeof answer.body === 'string'
-  const body = sentAsIs ? String(answer.body) : JSON.stringify(answer.body)
-  const headers = ['content-type', answer.contentType ?? JSON_TYPE]
-  if (answer.headers?.['Cache-Control'] === undefined)
-    headers.push('cache-control', route.metered ? CACHED : 'no-store')
-  if (answer.etag !== undefined) headers.push('etag', answer.etag)
-  if (answer.contentType === CSV_TYPE)
-    headers.push('content-disposition', `attachment; filename="${nameCsvFile(route)}"`)
-  pushHeaders(headers, answer.headers ?? {})
-  return { status: answer.status, headers, body }
+  const { status, body, contentType, etag, headers: own } = answer
+  const headers: Outgoing['headers'] = {
+    'Content-Type': contentType ?? JSON_TYPE,
+    'Cache-Control': route.metered ? CACHED : 'no-store',
+    ...own,
+  }
+  if (etag !== undefined) headers.ETag = etag
+  if (contentType === CSV_TYPE)
+    headers['Content-Disposition'] = `attachment; filename="${nameCsvFile(route)}"`
+  const sentAsIs = contentType !== undefined && typeof body === 'string'
+  return { status, headers, body: sentAsIs ? body : JSON.stringify(body) }
 }
 
 /** `X-Accel-Buffering` makes nginx pass events on at once. */
 function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
-  const headers = ['content-type', contentType, 'cache-control', 'no-store']
-  return { status: 200, headers: [...headers, 'x-accel-buffering', 'no'], body: '', stream }
+  const headers = { 'Content-Type': contentType, ...NO_STORE, 'X-Accel-Buffering': 'no' }
+  return { status: 200, headers, body: '', stream }
 }
 
 function nameCsvFile({ path }: Route): string {
@@ -84,36 +86,24 @@ function nameCsvFile({ path }: Route): string {
     .replaceAll('/', '-')}.csv`
 }
 
-export function pushHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
-  for (const name in more) headers.push(name, more[name] ?? '')
-}
-
 /**
- * Adds the contract's headers, the date, and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`).
+ * The contract's headers, the date, and the IETF pair (draft-ietf-httpapi-ratelimit-headers, policy `daily`).
  * `Vary` is needed, because these differ by caller, and some bodies by media type or coding.
  */
-export function stampRateLimit(headers: string[], rateLimit: RateLimitState, nowMs: number): void {
+export function rateLimitHeaders(rateLimit: RateLimitState, nowMs: number): Outgoing['headers'] {
   const { dailyQuota, remaining, resetUnix, tier } = rateLimit
   // A late answer is dated before the reset, until which its state holds.
   const dateUnix = Math.min(Math.floor(nowMs / 1000), resetUnix - 1)
-  headers.push(
-    'x-ratelimit-limit',
-    String(dailyQuota),
-    'x-ratelimit-remaining',
-    String(remaining),
-    'x-ratelimit-reset',
-    String(resetUnix),
-    'x-ratelimit-tier',
-    tier,
-    'ratelimit-policy',
-    `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
-    'ratelimit',
-    `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
-    'vary',
-    'Authorization, Accept, Accept-Encoding',
-    'date',
-    httpDate(dateUnix),
-  )
+  return {
+    'X-RateLimit-Limit': String(dailyQuota),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(resetUnix),
+    'X-RateLimit-Tier': tier,
+    'RateLimit-Policy': `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
+    RateLimit: `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
+    Vary: 'Authorization, Accept, Accept-Encoding',
+    Date: httpDate(dateUnix),
+  }
 }
 
 let newest = { unix: 0, text: '' }
@@ -186,11 +176,8 @@ export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {
   }
 }
 
-/** A bucket regains a token within this time. */
-const RATE_LIMITED_SECONDS = 1
-
-/** A store or index rarely recovers sooner. */
-const UNAVAILABLE_SECONDS = 5
+/** A bucket regains a token within a second; a store or index rarely recovers within five. */
+const RETRY_SECONDS: Readonly<Record<number, number>> = { 429: 1, 503: 5 }
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
@@ -213,35 +200,23 @@ export function toProblem(
     ...refusal.members,
   }
   const isPage = wantsPage(accept)
-  const headers = ['Content-Type', isPage ? HTML_TYPE : PROBLEM_TYPE, 'Cache-Control', 'no-store']
-  if (isPage) headers.push('Content-Security-Policy', PLAIN_POLICY)
-  if (status === 401) headers.push('WWW-Authenticate', 'Bearer')
-  const retryAfter = refusal.retryAfterSeconds ?? defaultRetryAfter(status)
-  if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
-  for (const [name, value] of Object.entries(refusal.headers ?? {})) headers.push(name, value)
-  return { status, headers, body: isPage ? toProblemPage(body) : JSON.stringify(body) }
-}
-
-function toProblemPage(body: {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly errors?: Refusal['errors']
-}): string {
-  const { type, title, status, detail, errors = [] } = body
+  const retryAfter = refusal.retryAfterSeconds ?? RETRY_SECONDS[status]
+  const headers = {
+    ...(isPage ? PLAIN_HEADERS : { 'Content-Type': PROBLEM_TYPE }),
+    ...NO_STORE,
+    ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    ...refusal.headers,
+  }
+  if (!isPage) return { status, headers, body: JSON.stringify(body) }
+  const errors = (refusal.errors ?? []).map(({ name, reason }) => [name, reason] as const)
   const content = `<h1>${status} ${escapeMarkup(title)}</h1>
-<p>${escapeMarkup(detail)}</p>
-${errors.length === 0 ? '' : toTable(errors.map(({ name, reason }) => [name, reason]))}
-<p><a href="${escapeMarkup(type)}">What this means and what to do</a></p>
+<p>${escapeMarkup(refusal.message)}</p>
+${errors.length === 0 ? '' : toTable(errors)}
+<p><a href="${escapeMarkup(body.type)}">What this means and what to do</a></p>
 <h2>As a program gets it</h2>
 <pre>${escapeMarkup(JSON.stringify(body, null, 2))}</pre>`
-  return plainPage(title, content)
-}
-
-function defaultRetryAfter(status: number): number | undefined {
-  if (status === 429) return RATE_LIMITED_SECONDS
-  return status === 503 ? UNAVAILABLE_SECONDS : undefined
+  return { status, headers, body: plainPage(title, content) }
 }
 
 /** While a store is down every request fails, so log only so many. */
@@ -322,31 +297,20 @@ const ALLOWED = [
 /** Browsers may cache preflights for a day, because what they allow never shrinks. */
 const PREFLIGHT_SECONDS = 86_400
 
-/**
- * Alternating names and values. Any origin may read, but without credentials, so no visitor's cookie can be abused
- * (Fetch standard, CORS).
- */
-export const CONSTANT_HEADERS: readonly string[] = [
-  'access-control-allow-origin',
-  '*',
-  'access-control-expose-headers',
-  EXPOSED.join(', '),
-  'x-content-type-options',
-  'nosniff',
-]
+/** Any origin may read, but without credentials, so no visitor's cookie can be abused (Fetch standard, CORS). */
+export const CONSTANT_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED.join(', '),
+  'X-Content-Type-Options': 'nosniff',
+}
 
 /** `allow` is the methods of the path. */
-export function preflightHeaders(allow: string): string[] {
-  return [
-    'allow',
-    allow,
-    'access-control-allow-methods',
-    allow,
-    'access-control-allow-headers',
-    ALLOWED.join(', '),
-    'access-control-max-age',
-    String(PREFLIGHT_SECONDS),
-    'cache-control',
-    'no-store',
-  ]
+export function preflightHeaders(allow: string): Outgoing['headers'] {
+  return {
+    Allow: allow,
+    'Access-Control-Allow-Methods': allow,
+    'Access-Control-Allow-Headers': ALLOWED.join(', '),
+    'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+    ...NO_STORE,
+  }
 }

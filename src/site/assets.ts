@@ -60,12 +60,12 @@ export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly 
       const { assets = [] } = (await readBuilt()) ?? {}
       const [, asset] = [...assets].find(([name]) => isMeant(name, call)) ?? []
       if (asset === undefined) return refuse('not_found', 'there is no such file; reload the page')
-      const headers = ['Content-Type', asset.type, 'Cache-Control', cached]
+      const headers = { 'Content-Type': asset.type, 'Cache-Control': cached }
       const accepted = call.headers['accept-encoding']?.toString()
       const form = asset.packed.find(({ coding }) => acceptsCoding(accepted, coding))
       if (form === undefined) return { status: 200, headers, body: asset.plain }
-      headers.push('Content-Encoding', form.coding)
-      return { status: 200, headers, body: form.bytes }
+      const packed = { ...headers, 'Content-Encoding': form.coding }
+      return { status: 200, headers: packed, body: form.bytes }
     },
   })
   return [

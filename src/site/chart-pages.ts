@@ -1,18 +1,17 @@
-import { askRoutes } from '#api/examples.ts'
+import type { Ask } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { isRefusal, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
 import { findToken } from '#ecosystem/priced-token.ts'
-import type { Route } from '#route.ts'
 import { CHART_NAMES, describeSource, type Meta, readChart } from './chart/charts.ts'
 import { drawChart, type Theme, themes } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
 import { type PictureKind, parseName, pickQuery, picturePage } from './picture-page.ts'
 
 /** Serves /charts/{name}.svg and /badges/{name}.svg. */
-export function chartPages(ctx: Context, routes: readonly Route[]): readonly Page[] {
-  return [charts(ctx, routes), badges(ctx, routes)].map((kind) => picturePage(ctx.clock, kind))
+export function chartPages(ctx: Context, ask: Ask): readonly Page[] {
+  return [charts(ctx, ask), badges(ctx, ask)].map((kind) => picturePage(ctx.clock, kind))
 }
 
 const CHOICES: readonly (readonly [name: string, allowed: readonly (string | undefined)[]])[] = [
@@ -22,13 +21,7 @@ const CHOICES: readonly (readonly [name: string, allowed: readonly (string | und
 
 const SVG = 'image/svg+xml; charset=utf-8'
 
-function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
-  const { chains, service } = ecosystem
-  const source = {
-    ask: askRoutes(routes),
-    chains: chains.map((chain) => chain.name),
-    words: service.words,
-  }
+function charts({ ecosystem }: Context, ask: Ask): PictureKind {
   return {
     path: '/charts/{file}',
     type: SVG,
@@ -42,8 +35,8 @@ function charts({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
       return { name, query }
     },
     async draw({ name, query: { theme = 'auto', ...query } }) {
-      const chart = await readChart(source, name, { period: '30d', ...query })
-      return drawChart(chart, theme as Theme, service.colors)
+      const chart = await readChart(ecosystem, ask, { name, query: { period: '30d', ...query } })
+      return drawChart(chart, theme as Theme, ecosystem.service.colors)
     },
   }
 }
@@ -62,8 +55,7 @@ interface Stats {
   }[]
 }
 
-function badges({ ecosystem }: Context, routes: readonly Route[]): PictureKind {
-  const ask = askRoutes(routes)
+function badges({ ecosystem }: Context, ask: Ask): PictureKind {
   return {
     path: '/badges/{file}',
     type: SVG,

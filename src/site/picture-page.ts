@@ -3,15 +3,10 @@ import type { Page } from '#api/pages.ts'
 import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { type Clock, MINUTE_MS } from '#base/time.ts'
-import { type Call, matchesEtag, type Outgoing, weakEtag } from '#route.ts'
-
-interface Drawn {
-  readonly body: string | Buffer
-  readonly etag: string
-}
+import { type Call, matchesEtag, weakEtag } from '#route.ts'
 
 /** Keyed by what the picture depends on. */
-interface Picture {
+export interface Picture {
   readonly name: string
   readonly query: Readonly<Record<string, string>>
 }
@@ -27,7 +22,7 @@ export interface PictureKind {
 const KEPT_MAX = 300
 
 export function picturePage(clock: Clock, { path, type, read, draw }: PictureKind): Page {
-  const kept = new TtlCache<Drawn>({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
+  const kept = new TtlCache<string | Buffer>({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   return {
     path,
     async read(incoming) {
@@ -35,8 +30,14 @@ export function picturePage(clock: Clock, { path, type, read, draw }: PictureKin
       if (isRefusal(picture)) return picture
       const key = JSON.stringify(picture)
       try {
-        const made = await kept.get(key, () => drawn(draw(picture)))
-        return toOutgoing(incoming, type, { ...made, leftMs: kept.leftMs(key) })
+        const body = await kept.get(key, () => draw(picture))
+        const etag = weakEtag(body)
+        // The caller's cache and ours together keep a picture for a minute.
+        const maxAge = Math.floor(kept.leftMs(key) / 1000)
+        const headers = { ETag: etag, 'Cache-Control': `private, max-age=${maxAge}` }
+        if (matchesEtag(incoming.headers['if-none-match'], etag))
+          return { status: 304, headers, body: '' }
+        return { status: 200, headers: { ...headers, 'Content-Type': type, ...POLICY }, body }
       } catch (error) {
         if (error instanceof AskRefused) return error.refusal
         throw error
@@ -45,25 +46,8 @@ export function picturePage(clock: Clock, { path, type, read, draw }: PictureKin
   }
 }
 
-async function drawn(drawing: Promise<string | Buffer>): Promise<Drawn> {
-  const body = await drawing
-  return { body, etag: weakEtag(body) }
-}
-
-/** The caller's cache and ours together keep a picture for a minute. */
-function toOutgoing(
-  incoming: Call,
-  type: PictureKind['type'],
-  { body, etag, leftMs }: Drawn & { readonly leftMs: number },
-): Outgoing {
-  const headers = ['ETag', etag, 'Cache-Control', `private, max-age=${Math.floor(leftMs / 1000)}`]
-  if (matchesEtag(incoming.headers['if-none-match'], etag))
-    return { status: 304, headers, body: '' }
-  headers.push('Content-Type', type)
-  // A picture opened on its own must not run or load anything.
-  headers.push('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
-  return { status: 200, headers, body }
-}
+/** A picture opened on its own must not run or load anything. */
+const POLICY = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 /** Returns the file name without its ending. */
 export function parseName(incoming: Call, known: readonly string[]): string | Refusal {

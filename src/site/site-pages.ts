@@ -1,11 +1,11 @@
 import { askRoutes } from '#api/examples.ts'
-import { type Page, staticPage, VersionedText } from '#api/pages.ts'
+import { HTML_TYPE, jsonPage, type Page, staticPage, textPage } from '#api/pages.ts'
 import { parseAddress, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
-import { type Refusal, refuse } from '#base/refusal.ts'
+import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { MINUTE_MS } from '#base/time.ts'
 import type { Context } from '#context.ts'
-import { type Call, JSON_TYPE, type Route } from '#route.ts'
+import { type Call, type Route, TEXT_TYPE } from '#route.ts'
 import { Wallets } from '#site/wallet/wallet-figures.ts'
 import { assetPages, CONSOLE_FOLDER, readConsole } from './assets.ts'
 import { cardPage } from './cards/card-page.ts'
@@ -35,16 +35,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const HTML_HEADERS = [
-  'Content-Security-Policy',
-  POLICY,
-  'Referrer-Policy',
-  'no-referrer',
-  'X-Frame-Options',
-  'DENY',
-  'Content-Type',
-  'text/html; charset=utf-8',
-]
+const HTML_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  'Content-Type': HTML_TYPE,
+  'Cache-Control': 'private, no-cache',
+}
 
 const SNAPSHOT_SECONDS = 5
 
@@ -60,8 +57,6 @@ export function sitePages(
   const wallets = new Wallets(ctx, ask)
   const series = new TtlCache<SnapshotSeries>({ max: 1, ttlMs: MINUTE_MS, clock: ctx.clock })
   const readBuilt = readConsole(folder)
-  const shell = (path: string, headOf: ShellInput['headOf'], more?: ShellInput['more']) =>
-    shellPage({ path, readBuilt, snapshot, headOf, more })
   const headAt = (path: string, title: string, description: string): Head => ({
     service: name,
     title,
@@ -69,6 +64,27 @@ export function sitePages(
     url: `${publicBaseUrl}${path}`,
     image: `${publicBaseUrl}/cards/register.png`,
   })
+  const shell = (
+    path: string,
+    headOf: (incoming: Call, now: Snapshot) => Head | Refusal,
+    /** Data that only this page carries. */
+    more?: (incoming: Call) => Promise<object>,
+  ) =>
+    textPage(path, HTML_HEADERS, async (incoming) => {
+      const now = await snapshot()
+      const head = headOf(incoming, now)
+      if (isRefusal(head)) return head
+      const built = await readBuilt()
+      if (built === undefined)
+        return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
+      const own = await more?.(incoming)
+      const text = () => {
+        const data = { ...partFor(path, now), ...own }
+        const view = built.drawFirstView(data, path.split('/')[1] ?? '')
+        return fillShell(built.template, { head, data, view })
+      }
+      return { of: own ?? now, text }
+    })
   return [
     shell('/', (_, now) => headAt('/', writeTitle(ctx, now), writeDescription(ctx, now))),
     ...[...LISTS, ...FORMS].map(([path, title, what]) =>
@@ -86,7 +102,7 @@ export function sitePages(
       },
       async (incoming) => {
         const address = parseAddress(incoming.path.address ?? '')
-        return address && { wallet: await wallets.shown(incoming, address) }
+        return { wallet: address && (await wallets.shown(incoming, address)) }
       },
     ),
     shell(
@@ -104,23 +120,12 @@ export function sitePages(
     // Requested when a longer period is chosen.
     jsonPage('/series.json', 60, () => series.get('', () => readSeries(ctx, ask, 'all'))),
     ...assetPages(readBuilt),
-    ...chartPages(ctx, routes),
+    ...chartPages(ctx, ask),
     cardPage(ctx, ask, wallets),
-    staticPage({
-      path: '/theme.css',
-      contentType: 'text/css; charset=utf-8',
-      text: themeSheet(colors),
-    }),
-    staticPage({ path: '/favicon.ico', contentType: 'image/svg+xml', text: MARK }),
-    staticPage({
-      path: '/robots.txt',
-      contentType: 'text/plain; charset=utf-8',
-      text: 'User-agent: *\nDisallow: /api/\n',
-    }),
-    {
-      path: '/docs',
-      read: async () => ({ status: 302, headers: [...REDIRECT], body: '' }),
-    },
+    staticPage('/theme.css', 'text/css; charset=utf-8', themeSheet(colors)),
+    staticPage('/favicon.ico', 'image/svg+xml', MARK),
+    staticPage('/robots.txt', TEXT_TYPE, 'User-agent: *\nDisallow: /api/\n'),
+    { path: '/docs', read: async () => ({ status: 302, headers: { ...REDIRECT }, body: '' }) },
   ]
 }
 
@@ -138,7 +143,7 @@ const FORMS = [
   ['/try', 'Try the API', 'Build a request, send it and see what it costs.'],
 ] as const
 
-const REDIRECT = ['Location', '/scalar/v1', 'Cache-Control', 'private, max-age=300']
+const REDIRECT = { Location: '/scalar/v1', 'Cache-Control': 'private, max-age=300' }
 
 interface Shown {
   readonly totalBurned: string | null
@@ -170,54 +175,4 @@ function partFor(path: string, { figures, ...rest }: Snapshot) {
   const { series: _, ...lists } = figures
   const isList = LISTS.some(([each]) => each === path)
   return { ...rest, figures: isList ? lists : { meta: figures.meta, newest: [] } }
-}
-
-interface ShellInput {
-  readonly path: string
-  readonly readBuilt: ReturnType<typeof readConsole>
-  snapshot(): Promise<Snapshot>
-  headOf(incoming: Call, now: Snapshot): Head | Refusal
-  /** Data that only this page carries. */
-  readonly more: ((incoming: Call) => Promise<object | undefined>) | undefined
-}
-
-function shellPage({ path, readBuilt, snapshot, headOf, more }: ShellInput): Page {
-  const pages = new VersionedText()
-  const [, first = ''] = path.split('/')
-  return {
-    path,
-    async read(incoming) {
-      const now = await snapshot()
-      const head = headOf(incoming, now)
-      if ('kind' in head) return head
-      const built = await readBuilt()
-      if (built === undefined)
-        return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
-      const { template, drawFirstView } = built
-      const own = await more?.(incoming)
-      const data = { ...partFor(path, now), ...own }
-      return pages.answer(
-        incoming,
-        {
-          of: own ?? now,
-          name: head.url,
-          text: () => fillShell(template, { head, data, view: drawFirstView(data, first) }),
-        },
-        [...HTML_HEADERS, 'Cache-Control', 'private, no-cache'],
-      )
-    },
-  }
-}
-
-/** `read` returns the same object until it changes. */
-function jsonPage(path: string, seconds: number, read: () => Promise<object>): Page {
-  const pages = new VersionedText()
-  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', `private, max-age=${seconds}`]
-  return {
-    path,
-    async read(incoming) {
-      const of = await read()
-      return pages.answer(incoming, { of, name: '', text: () => JSON.stringify(of) }, headers)
-    },
-  }
 }

@@ -1,7 +1,8 @@
 import type { Ask } from '#api/examples.ts'
-import type { PageWords } from '#base/page-settings.ts'
 import { cards } from '#data/cards.ts'
+import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type EventChart, inWords } from '../event-card.ts'
+import type { Picture } from '../picture-page.ts'
 import type { Chart } from './draw-chart.ts'
 import { dollars, formatAge, short } from './format.ts'
 import { firstKnown } from './geometry.ts'
@@ -20,9 +21,6 @@ const METRIC_CHARTS: readonly MetricChart[] = [
 const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
 
 export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
-
-/** Parameters of the route that a chart reads. */
-type ChartQuery = Readonly<Record<string, string>>
 
 export interface Meta {
   readonly chains: readonly {
@@ -51,22 +49,16 @@ interface HistoryBody {
   readonly meta: Meta
 }
 
-interface ChartSource {
-  readonly ask: Ask
-  readonly chains: readonly string[]
-  readonly words: PageWords
-}
-
 /** Throws AskRefused while the data is not ready. */
 export async function readChart(
-  deps: ChartSource,
-  name: string,
-  query: ChartQuery,
+  { chains, service }: Ecosystem,
+  ask: Ask,
+  { name, query }: Picture,
 ): Promise<Chart> {
   const chart = byName.get(name)
-  if (chart === undefined) return readBurns(deps, query)
+  if (chart === undefined) return readBurns(chains, ask, query)
   const { metric, title, marks } = chart
-  const { data, meta } = (await deps.ask('getStatsHistory', { ...query, metric })) as HistoryBody
+  const { data, meta } = (await ask('getStatsHistory', { ...query, metric })) as HistoryBody
   const first = firstKnown([data.points.map(({ value }) => value)])
   const points = marks === 'line' ? data.points.slice(first) : data.points
   const values = points.map(({ value }) => value)
@@ -74,7 +66,7 @@ export async function readChart(
   const newest = values.findLast((value) => value !== null)
   const unit = data.unit === 'token' ? ` ${data.token}` : ''
   return {
-    title: metric === 'price' ? `Price of ${data.token}` : inWords(title, deps.words),
+    title: metric === 'price' ? `Price of ${data.token}` : inWords(title, service.words),
     readout: newest === undefined || newest === null ? 'no figure yet' : format(newest) + unit,
     marks,
     isWhole: data.unit === 'count',
@@ -86,11 +78,12 @@ export async function readChart(
 }
 
 async function readBurns(
-  { ask, chains }: ChartSource,
-  { chain = 'all', ...query }: ChartQuery,
+  chains: Ecosystem['chains'],
+  ask: Ask,
+  { chain = 'all', ...query }: Picture['query'],
 ): Promise<Chart> {
   const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
-  const shown = chain === 'all' ? chains : [chain]
+  const shown = chain === 'all' ? chains.map(({ name }) => name) : [chain]
   const [first] = whole.data
   const series = await Promise.all(
     shown.map(async (name) => {
