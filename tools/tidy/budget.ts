@@ -10,20 +10,20 @@ import { isTest, type SourceFile } from './source-file.ts'
  */
 export const budget: Readonly<Record<string, number>> = {
   accounts: 3518,
-  api: 2911,
+  api: 2839,
   base: 702,
   chain: 3109,
   data: 6080,
   db: 1679,
   ecosystem: 2922,
-  entry: 688,
+  entry: 668,
   feed: 1590,
   index: 2884,
   main: 1304,
   ops: 4169,
   payments: 4489,
-  site: 1966,
-  tests: 37549,
+  site: 1890,
+  tests: 37537,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
