@@ -196,16 +196,11 @@ function withoutIt(path: string): string {
 const PRICE = 'tokens[].price'
 
 function isOfKind(path: string): boolean {
-  return priceKinds.some(({ fields }) =>
-    Object.keys(fields).some((name) => path === `${PRICE}.${name}`),
-  )
+  return priceKinds.some(({ fields }) => fields.some((name) => path === `${PRICE}.${name}`))
 }
 
 function prices(): string {
-  const listed = (fields: object) =>
-    Object.keys(fields)
-      .map((name) => `\`${name}\``)
-      .join(', ')
+  const listed = (fields: readonly string[]) => fields.map((name) => `\`${name}\``).join(', ')
   const rows = priceKinds.map(({ kind, fields, options }) => [
     `\`"${kind}"\``,
     listed(fields),

@@ -1,19 +1,10 @@
-import {
-  type Static,
-  type TEnum,
-  type TInteger,
-  type TObject,
-  type TOptional,
-  type TSchema,
-  type TString,
-  type TUnion,
-  Type,
-} from 'typebox'
+import { type Static, Type } from 'typebox'
 import { closed } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
 import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'
 import { erc4626 } from './price-kinds/erc4626.ts'
 import { fixed } from './price-kinds/fixed.ts'
+import { priceFields } from './price-kinds/price-kind.ts'
 import { solidly } from './price-kinds/solidly.ts'
 import { pancakeswapV3, uniswapV2, uniswapV3, uniswapV4 } from './price-kinds/uniswap.ts'
 
@@ -32,18 +23,6 @@ export const priceKinds = [
   fixed,
 ] as const
 
-type Kind = (typeof priceKinds)[number]
-type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
-  all: infer All,
-) => void
-  ? All
-  : never
-type Fields = Both<Kind['fields']> & Both<Kind['options']>
-
-const fields = priceKinds.flatMap((kind) =>
-  Object.entries<TSchema>({ ...kind.fields, ...kind.options }),
-)
-
 const since = Type.Union([Type.Integer({ minimum: 0 }), Type.String({ format: 'date' })], {
   description: 'a block of its chain, or a day such as "2025-03-31"',
 })
@@ -53,13 +32,9 @@ export const priceSchema = Type.Object(
   {
     kind: Type.Enum(priceKinds.map(({ kind }) => kind)),
     since: Type.Optional(since),
-    ...Object.fromEntries(fields.map(([name, schema]) => [name, Type.Optional(schema)])),
+    ...Type.Partial(Type.Object(priceFields)).properties,
   },
   closed,
-) as TObject<
-  { kind: TEnum<Kind['kind'][]>; since: TOptional<TUnion<[TInteger, TString]>> } & {
-    [Name in keyof Fields]: Fields[Name] extends TSchema ? TOptional<Fields[Name]> : never
-  }
->
+)
 
 export type PriceFile = Static<typeof priceSchema>

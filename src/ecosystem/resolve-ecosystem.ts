@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import { type Address, ZERO_ADDRESS } from '#base/address.ts'
 import { parseDecimal } from '#base/money.ts'
 import { DEFAULT_QUOTAS, type ShareTier, shareTiers } from '#base/tier.ts'
@@ -9,6 +8,7 @@ import type { EcosystemFile } from './ecosystem-file.ts'
 import { argument } from './event-arguments.ts'
 import { requireArguments, resolveEvent } from './event-kind.ts'
 import type { EventSource } from './event-source.ts'
+import { priceFields } from './price-kinds/price-kind.ts'
 import { type PriceFile, priceKinds } from './price-kinds.ts'
 import {
   findPath,
@@ -365,16 +365,15 @@ function resolvePrice(resolver: Resolver, field: string, price: PriceFile): Pric
   const kind = priceKinds.find((each) => each.kind === price.kind)
   if (kind === undefined) return null
   const { problems } = resolver
-  const fields: Readonly<Record<string, TSchema>> = kind.fields
   const { since: start, ...own } = price
   const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const missing = Object.entries(fields).filter(([name]) => !given.includes(name))
-  for (const [name, schema] of missing)
-    problems.add(
-      `${field}.${name}`,
-      `is missing: ${'description' in schema ? schema.description : 'required'}`,
-    )
-  const known = ['kind', ...Object.keys(fields), ...Object.keys(kind.options)]
+  const missing = kind.fields.filter((name) => !given.includes(name))
+  for (const name of missing) {
+    const schema: object = priceFields[name]
+    const wanted = 'description' in schema ? schema.description : 'required'
+    problems.add(`${field}.${name}`, `is missing: ${wanted}`)
+  }
+  const known: readonly string[] = ['kind', ...kind.fields, ...kind.options]
   for (const name of given.filter((each) => !known.includes(each)))
     problems.add(`${field}.${name}`, `is not a field of a price of kind "${kind.kind}"; remove it`)
   const source = missing.length > 0 ? null : kind.resolve({ resolver, field }, own)

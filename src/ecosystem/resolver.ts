@@ -66,7 +66,7 @@ export class Resolver {
 }
 
 /** Stands for an invalid chain, so that references to it can still be checked. */
-const STAND_IN: Omit<Chain, 'name'> = {
+export const STAND_IN: Omit<Chain, 'name'> = {
   id: 0,
   rpcUrls: [],
   explorerUrl: null,

@@ -1,12 +1,11 @@
 import { from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
-import { Type } from 'typebox'
 import { type Address, parseAddress, showAddress, ZERO_ADDRESS } from '#base/address.ts'
 import { PRICE_ONE } from '#base/money.ts'
 import { argument, DecodeError } from '../event-arguments.ts'
 import { FoundContracts } from '../found-contracts.ts'
 import type { AskView } from '../priced-token.ts'
-import { agingOptions, contractFields, definePriceKind, resolveContract } from './price-kind.ts'
+import { defineContractPrice } from './price-kind.ts'
 
 const ANSWER = eventFrom(
   'event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt)',
@@ -19,42 +18,29 @@ const aggregatorView = functionFrom('function phaseAggregators(uint16) view retu
 const decimalsView = functionFrom('function decimals() view returns (uint8)')
 
 /** A feed in US dollars with Chainlink's events, at the address of its proxy, or of an aggregator. */
-export const chainlink = definePriceKind({
+export const chainlink = defineContractPrice({
   kind: 'chainlink',
   events: [ANSWER],
-  fields: {
-    ...contractFields,
-    decimals: Type.Integer({
-      minimum: 0,
-      maximum: 36,
-      description: "the decimals of the feed's answers, usually 8",
-    }),
-  },
-  options: agingOptions,
+  fields: ['decimals'],
+  options: ['staleAfterSeconds'],
   meanings: {
     decimals: 'Compared with the feed.',
     staleAfterSeconds:
       'The age from which an answer of the feed, or the last deposit or withdrawal of the vault, no longer counts as a price. Without it 90,000 for feeds, which are updated daily, and 604,800 for vaults.',
   },
-  resolve(context, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS, ...price }) {
-    const contract = resolveContract(context, price)
-    if (contract === undefined) return null
+  resolve(_, { decimals, staleAfterSeconds = STALE_AFTER_SECONDS }, { chain, address }) {
     // One of another scale that comes later is not followed: the price grows old instead of wrong.
     const isOfScale = async (ask: AskView, aggregator: Address) => {
       const found = await ask(decimalsView, undefined, aggregator)
       return typeof found !== 'number' || found === decimals
     }
     return {
-      kind: 'chainlink',
-      ...contract,
-      quote: null,
       staleAfterSeconds,
-      events: [ANSWER],
       emitters: {
-        found: new FoundContracts(contract.chain.id, `feed ${contract.address}`),
-        address: contract.address,
+        found: new FoundContracts(chain.id, `feed ${address}`),
+        address,
         async ask(ask) {
-          const all = await askAggregators(ask, contract.address)
+          const all = await askAggregators(ask, address)
           const isOwn = await Promise.all(all.map((each) => isOfScale(ask, each)))
           return all.filter((_, index) => isOwn[index])
         },
@@ -67,18 +53,18 @@ export const chainlink = definePriceKind({
         return { price: usd, liquidity: null }
       },
       async prove(ask) {
-        const aggregators = await askAggregators(ask, contract.address)
+        const aggregators = await askAggregators(ask, address)
         if (aggregators.length === 0)
           return {
             field: 'address',
-            message: `the feed at ${showAddress(contract.address)} has phases but names no aggregator, so that nothing emits its price; correct the address`,
+            message: `the feed at ${showAddress(address)} has phases but names no aggregator, so that nothing emits its price; correct the address`,
           }
         const found = await ask(decimalsView)
         const remedy = typeof found === 'number' ? `write ${found}, or correct` : 'correct'
         if (found !== decimals)
           return {
             field: 'decimals',
-            message: `the feed at ${showAddress(contract.address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
+            message: `the feed at ${showAddress(address)} has ${found ?? 'no readable'} decimals, the file says ${decimals}; ${remedy} the address`,
           }
         for (const each of aggregators)
           if (!(await isOfScale(ask, each)))

@@ -1,28 +1,12 @@
 import { type AbiEvent, from as eventFrom } from 'ox/AbiEvent'
 import { from as functionFrom } from 'ox/AbiFunction'
-import { Type } from 'typebox'
 import { parseAddress, showAddress } from '#base/address.ts'
-import type { Price } from '#base/money.ts'
 import { tokenAddress } from '#base/token.ts'
 import { argument } from '../event-arguments.ts'
-import type { PriceReading } from '../priced-token.ts'
-import { computePrice, poolFields, TRADE_MIN } from './pool.ts'
-import { definePriceKind, resolveContract } from './price-kind.ts'
+import { readTrade } from './pool.ts'
+import { COINS_MAX, defineContractPrice } from './price-kind.ts'
 
 const coins = functionFrom('function coins(uint256) view returns (address)')
-
-function tradedAt(price: Price): PriceReading {
-  return { price, liquidity: null }
-}
-
-/** The most that a pool can have. */
-const COINS_MAX = 8
-
-const place = Type.Integer({
-  minimum: 0,
-  maximum: COINS_MAX - 1,
-  description: 'its place in coins(), from 0',
-})
 
 /** A StableSwap pool of Curve or a fork, priced at its last trade of both tokens, fee included. */
 export const curve = defineDialect(
@@ -49,38 +33,27 @@ export const curveCryptoNg = defineDialect(
 )
 
 function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
-  return definePriceKind({
+  return defineContractPrice({
     kind,
     events: [event],
-    fields: { ...poolFields, index: place, quoteIndex: place },
+    fields: ['quote', 'index', 'quoteIndex'],
     meanings: {
       index: 'The place of the token itself in `coins()`, from 0.',
       quoteIndex: 'The place of `quote` in `coins()`.',
     },
-    resolve(context, { quote, index, quoteIndex, ...price }) {
-      const contract = resolveContract(context, price)
+    resolve({ resolver, field }, { index, quoteIndex }, { chain, address }) {
       if (index === quoteIndex)
-        context.resolver.problems.add(
-          `${context.field}.quoteIndex`,
-          'is the place of the token itself',
-        )
-      if (contract === undefined) return null
-      const { chain, address } = contract
+        resolver.problems.add(`${field}.quoteIndex`, 'is the place of the token itself')
       return {
-        kind,
-        ...contract,
-        quote,
         ofLastTrade: true,
-        events: [event],
         read(args, pair) {
           const [sold, bought] = [args.sold_id, args.bought_id].map(Number)
           const amountSold = argument.amount(args, 'tokens_sold')
           const amountBought = argument.amount(args, 'tokens_bought')
-          if (amountSold < TRADE_MIN || amountBought < TRADE_MIN) return undefined
           if (sold === index && bought === quoteIndex)
-            return tradedAt(computePrice(pair, amountSold, amountBought))
+            return readTrade(pair, amountSold, amountBought)
           if (sold === quoteIndex && bought === index)
-            return tradedAt(computePrice(pair, amountBought, amountSold))
+            return readTrade(pair, amountBought, amountSold)
           return undefined
         },
         async prove(ask, { token, quote: other }) {

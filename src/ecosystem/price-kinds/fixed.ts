@@ -1,16 +1,16 @@
 import { PRICE_DECIMALS, parseDecimal } from '#base/money.ts'
-import { decimalText } from '../fields.ts'
-import { definePriceKind } from './price-kind.ts'
+import type { PriceContext } from '../resolver.ts'
+import type { PriceValues } from './price-kind.ts'
 
 /** Prices a token pegged to the US dollar. */
-export const fixed = definePriceKind({
+export const fixed = {
   kind: 'fixed',
-  events: [],
-  fields: { usd: decimalText },
+  fields: ['usd'],
+  options: [],
   meanings: { usd: 'Dollars for one token, at all times.' },
-  resolve({ resolver, field }, { usd }) {
+  resolve({ resolver, field }: PriceContext, { usd = '' }: Partial<PriceValues>) {
     if (parseDecimal(usd, PRICE_DECIMALS) === undefined)
       resolver.problems.add(`${field}.usd`, `has more than ${PRICE_DECIMALS} decimals`)
-    return { kind: 'fixed', chain: null, usd }
+    return { kind: 'fixed', chain: null, usd } as const
   },
-})
+} as const

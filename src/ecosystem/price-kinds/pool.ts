@@ -1,10 +1,9 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import { from } from 'ox/AbiFunction'
 import { type Address, showAddress, ZERO_ADDRESS } from '#base/address.ts'
-import { type MicroUsd, PRICE_ONE, type Price, parseDecimal } from '#base/money.ts'
+import { PRICE_ONE, type Price } from '#base/money.ts'
 import { COIN_ADDRESS } from '#base/token.ts'
 import { argument, DecodeError, type EventArguments } from '#ecosystem/event-arguments.ts'
-import { addressText, decimalText, symbol } from '#ecosystem/fields.ts'
 import type {
   AskView,
   Chain,
@@ -15,33 +14,7 @@ import type {
   ProvenPair,
 } from '#ecosystem/priced-token.ts'
 import type { Problem } from '#ecosystem/problem.ts'
-import type { PriceContext } from '../resolver.ts'
-import { contractFields, definePriceKind, resolveContract } from './price-kind.ts'
-
-export const poolFields = {
-  ...contractFields,
-  quote: {
-    ...symbol,
-    description: "the symbol of the pool's other token, or of the vault's asset",
-  },
-}
-
-/** Fields of pools whose events state what is in them. */
-export const liquidityFields = {
-  minLiquidityUsd: {
-    ...decimalText,
-    description:
-      'the dollars in the pool below which its price does not count, such as "10000"; of a v3 pool, those of its virtual reserves, of which a narrow position has many times its worth',
-  },
-}
-
-/** For pools that hold a token in place of the coin. */
-export const wrappedFields = {
-  wrapped: {
-    ...addressText,
-    description: 'the token that stands for the coin in the pool, such as WETH',
-  },
-}
+import { defineContractPrice } from './price-kind.ts'
 
 /** A kind of pool of two tokens whose events state what it holds. */
 export function definePool<const Kind extends string>(
@@ -49,61 +22,29 @@ export function definePool<const Kind extends string>(
   event: AbiEvent,
   read: (args: EventArguments, pair: PricePair, chain: Chain) => PriceReading | undefined,
 ) {
-  return definePriceKind({
+  return defineContractPrice({
     kind,
     events: [event],
-    fields: poolFields,
-    options: { ...liquidityFields, ...wrappedFields },
-    resolve(context, { quote, minLiquidityUsd, wrapped, ...price }) {
-      const contract = resolveContract(context, price)
-      if (contract === undefined) return null
-      const wrap = wrappedIn(context, contract.chain, wrapped)
-      return {
-        kind,
-        ...contract,
-        quote,
-        floor: resolveFloor(context, minLiquidityUsd),
-        events: [event],
-        read: (args, pair) => read(args, wrap(pair), contract.chain),
-        prove: (ask, pair) => proveSides(contract, ask, wrap(pair)),
-      }
-    },
+    fields: ['quote'],
+    options: ['minLiquidityUsd', 'wrapped'],
+    resolve: (_context, _price, contract) => ({
+      read: (args, pair) => read(args, pair, contract.chain),
+      prove: (ask, pair) => proveSides(contract, ask, pair),
+    }),
   })
 }
 
-/** Puts the wrapped token in place of the coin, on either side of a pair. */
-export function wrappedIn(
-  { resolver, field }: PriceContext,
-  { name }: Chain,
-  wrapped: string | undefined,
-): <Pair extends PricePair>(pair: Pair) => Pair {
-  if (wrapped === undefined) return (pair) => pair
-  const address = resolver.address(`${field}.wrapped`, wrapped)
-  const addresses = new Map([[name, address]])
-  const standIn = <Side extends PricedToken | null>(side: Side): Side =>
-    side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
-  return (pair) => ({ ...pair, token: standIn(pair.token), quote: standIn(pair.quote) })
-}
-
-export function resolveFloor(
-  { resolver, field }: PriceContext,
-  minLiquidityUsd: string | undefined,
-): MicroUsd | null {
-  if (minLiquidityUsd === undefined) return null
-  const floor = parseDecimal(minLiquidityUsd, 6)
-  if (floor === undefined)
-    resolver.problems.add(
-      `${field}.minLiquidityUsd`,
-      'has more than 6 decimals; the smallest unit is a micro-dollar',
-    )
-  return floor ?? null
-}
-
 /** Base units on either side of a trade; below this, rounding shows in its price. */
-export const TRADE_MIN = 1_000_000n
+const TRADE_MIN = 1_000_000n
+
+/** What a trade paid; undefined for one that is too small. */
+export function readTrade(pair: PricePair, own: bigint, other: bigint): PriceReading | undefined {
+  if (own < TRADE_MIN || other < TRADE_MIN) return undefined
+  return { price: computePrice(pair, own, other), liquidity: null }
+}
 
 /** Returns the price of a token, from amounts of token and quote of equal value. */
-export function computePrice({ token, quote }: PricePair, own: bigint, other: bigint): Price {
+function computePrice({ token, quote }: PricePair, own: bigint, other: bigint): Price {
   return (
     (other * PRICE_ONE * 10n ** BigInt(token.decimals)) /
     (own * 10n ** BigInt(requireQuote({ quote }).decimals))
@@ -119,7 +60,7 @@ export function readSorted(
   chain: Chain,
   { ratio, held }: { readonly ratio: SortedAmounts; readonly held: SortedAmounts },
 ): PriceReading {
-  const isFirst = isSortedFirst(pair, chain)
+  const isFirst = sortPair(pair, chain)[0] === pair.token
   const [own, other] = isFirst ? ratio : [ratio[1], ratio[0]]
   const isEmpty = held[0] === 0n || held[1] === 0n || own === 0n
   return {
@@ -153,18 +94,10 @@ export function readSqrtPrice(
 /** In the order in which Uniswap sorts its tokens. */
 export type SortedAmounts = readonly [amount0: bigint, amount1: bigint]
 
-function isSortedFirst(pair: PricePair, chain: Chain): boolean {
-  return addressOn(chain, pair.token) < addressOn(chain, requireQuote(pair))
-}
-
-export function decimalsSorted(pair: PricePair, chain: Chain): readonly [number, number] {
-  const [own, other] = [pair.token.decimals, requireQuote(pair).decimals]
-  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
-}
-
-export function addressesSorted(pair: PricePair, chain: Chain): readonly [Address, Address] {
-  const [own, other] = [addressOn(chain, pair.token), addressOn(chain, requireQuote(pair))]
-  return isSortedFirst(pair, chain) ? [own, other] : [other, own]
+/** The tokens of a pair in the order in which Uniswap sorts them. */
+export function sortPair(pair: PricePair, chain: Chain): readonly [PricedToken, PricedToken] {
+  const [own, other] = [pair.token, requireQuote(pair)]
+  return addressOn(chain, own) < addressOn(chain, other) ? [own, other] : [other, own]
 }
 
 function requireQuote({ quote }: Pick<PricePair, 'quote'>): PricedToken {
@@ -172,7 +105,7 @@ function requireQuote({ quote }: Pick<PricePair, 'quote'>): PricedToken {
   return quote
 }
 
-function addressOn(chain: Chain, token: PricedToken): Address {
+export function addressOn(chain: Chain, token: PricedToken): Address {
   return token.addresses.get(chain.name) ?? ZERO_ADDRESS
 }
 

@@ -1,70 +1,154 @@
 import type { AbiEvent } from 'ox/AbiEvent'
-import { type Static, type TInteger, type TObject, type TProperties, Type } from 'typebox'
-import { addressText, chainName } from '../fields.ts'
-import type { PriceSource } from '../priced-token.ts'
-import type { PriceContext } from '../resolver.ts'
+import { type Static, type TObject, Type } from 'typebox'
+import { type MicroUsd, parseDecimal } from '#base/money.ts'
+import { COIN_ADDRESS } from '#base/token.ts'
+import type { EventArguments } from '../event-arguments.ts'
+import { addressText, chainName, decimalText, symbol } from '../fields.ts'
+import type {
+  AskView,
+  Chain,
+  ContractPrice,
+  PricedToken,
+  PricePair,
+  ProvenPair,
+} from '../priced-token.ts'
+import { type PriceContext, STAND_IN } from '../resolver.ts'
 
-interface PriceKind<Kind extends string, Fields extends TProperties, Options extends TProperties> {
-  readonly kind: Kind
-  readonly events: readonly AbiEvent[]
-  /** Required fields besides `kind` and `since`; a description follows "is missing:". */
-  readonly fields: Fields
-  /** Optional fields, described like `fields`. */
-  readonly options: Options
-  /** What the reference of the file says of fields that other kinds lack. */
-  readonly meanings?: Readonly<Record<string, string>>
-  resolve(context: PriceContext, price: PriceEntry<Fields, Options>): Resolved | null
-}
+/** The most that a pool of Curve can have. */
+export const COINS_MAX = 8
 
-/** A source without its place among those of the token. */
-type Resolved = PriceSource extends infer Source
-  ? Source extends PriceSource
-    ? Omit<Source, 'since' | 'field'>
-    : never
-  : never
+const place = Type.Integer({
+  minimum: 0,
+  maximum: COINS_MAX - 1,
+  description: 'its place in coins(), from 0',
+})
 
-type PriceEntry<Fields extends TProperties, Options extends TProperties> = Static<
-  TObject<Fields>
-> & { readonly [Name in keyof Options]?: Static<Options[Name]> }
-
-/** Hides the type of the fields, so that all kinds fit into one list. */
-export function definePriceKind<
-  const Kind extends string,
-  Fields extends TProperties,
-  Options extends TProperties = Record<never, TInteger>,
->(kind: Omit<PriceKind<Kind, Fields, Options>, 'options'> & { readonly options?: Options }) {
-  return {
-    ...kind,
-    options: kind.options ?? ({} as Options),
-    meanings: kind.meanings ?? {},
-    resolve: (context: PriceContext, price: unknown) =>
-      kind.resolve(context, price as PriceEntry<Fields, Options>),
-  }
-}
-
-export const contractFields = {
+/** Fields of all kinds; a description follows "is missing:". */
+export const priceFields = {
   chain: chainName,
   address: {
     ...addressText,
     description:
       'the pool, vault or feed: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case',
   },
-}
-
-/** For what may be old when it is the newest. */
-export const agingOptions = {
+  quote: {
+    ...symbol,
+    description: "the symbol of the pool's other token, or of the vault's asset",
+  },
+  minLiquidityUsd: {
+    ...decimalText,
+    description:
+      'the dollars in the pool below which its price does not count, such as "10000"; of a v3 pool, those of its virtual reserves, of which a narrow position has many times its worth',
+  },
+  wrapped: {
+    ...addressText,
+    description: 'the token that stands for the coin in the pool, such as WETH',
+  },
+  fee: Type.Integer({ minimum: 0, maximum: 8_388_608, description: "the fee of the pool's key" }),
+  tickSpacing: Type.Integer({
+    minimum: 1,
+    maximum: 32_767,
+    description: "that of the pool's key",
+  }),
+  hooks: addressText,
+  stable: Type.Boolean({ description: 'what stable() of the pair says' }),
+  index: place,
+  quoteIndex: place,
   staleAfterSeconds: Type.Integer({
     minimum: 60,
     description: 'the age from which an answer no longer counts as a price',
   }),
+  decimals: Type.Integer({
+    minimum: 0,
+    maximum: 36,
+    description: "the decimals of the feed's answers, usually 8",
+  }),
+  usd: decimalText,
 }
 
-/** Undefined for an unknown chain; a wrong address is reported and stands as the zero address. */
-export function resolveContract(
+export type PriceValues = Static<TObject<typeof priceFields>>
+
+type Name = keyof PriceValues
+
+type OfContract = 'chain' | 'address'
+
+interface ContractKind<Kind extends string, Field extends Name, Option extends Name> {
+  readonly kind: Kind
+  readonly events: readonly AbiEvent[]
+  /** Required besides those of every contract. */
+  readonly fields: readonly Field[]
+  readonly options?: readonly Option[]
+  /** What the reference of the file says of fields that other kinds lack. */
+  readonly meanings?: Readonly<Record<string, string>>
+  /** Pairs have the wrapped token in place of the coin. */
+  resolve(
+    context: PriceContext,
+    price: Pick<PriceValues, Field> & { readonly [Each in Option]?: PriceValues[Each] },
+    contract: Pick<ContractPrice, OfContract>,
+  ): Omit<ContractPrice, OfContract | 'kind' | 'field' | 'events' | 'quote' | 'since' | 'floor'>
+}
+
+/** A kind of price that the events of a contract state. */
+export function defineContractPrice<
+  const Kind extends string,
+  Field extends Name,
+  Option extends Name = never,
+>({
+  kind,
+  events,
+  fields,
+  options = [],
+  meanings = {},
+  resolve,
+}: ContractKind<Kind, Field, Option>) {
+  const required: readonly Name[] = ['chain', 'address', ...fields]
+  return {
+    kind,
+    fields: required,
+    options: options as readonly Name[],
+    meanings,
+    /** Null for an unknown chain; a wrong address is reported and stands as the zero address. */
+    resolve(context: PriceContext, given: Partial<PriceValues>) {
+      const { resolver, field } = context
+      const price = given as Pick<PriceValues, Name>
+      const chain = resolver.chain(`${field}.chain`, price.chain)
+      const address = resolver.address(`${field}.address`, price.address)
+      const contract = { chain: chain ?? { ...STAND_IN, name: price.chain }, address }
+      const wrap = wrapIn(context, contract.chain, given.wrapped)
+      const { read, prove, topics, ...own } = resolve(context, price, contract)
+      const floor = resolveFloor(context, given.minLiquidityUsd)
+      const source = {
+        ...{ kind, ...contract, ...own, quote: given.quote ?? null, floor, events },
+        ...(topics && { topics: (pair: PricePair) => topics(wrap(pair)) }),
+        read: (args: EventArguments, pair: PricePair) => read(args, wrap(pair)),
+        prove: (ask: AskView, pair: ProvenPair) => prove(ask, wrap(pair)),
+      }
+      return chain === undefined ? null : source
+    },
+  }
+}
+
+/** Puts the wrapped token in place of the coin, on either side of a pair. */
+function wrapIn({ resolver, field }: PriceContext, { name }: Chain, wrapped: string | undefined) {
+  if (wrapped === undefined) return <Pair extends PricePair>(pair: Pair) => pair
+  const addresses = new Map([[name, resolver.address(`${field}.wrapped`, wrapped)]])
+  const standIn = <Side extends PricedToken | null>(side: Side): Side =>
+    side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
+  return <Pair extends PricePair>(pair: Pair): Pair => {
+    return { ...pair, token: standIn(pair.token), quote: standIn(pair.quote) }
+  }
+}
+
+function resolveFloor(
   { resolver, field }: PriceContext,
-  price: { readonly chain: string; readonly address: string },
-) {
-  const chain = resolver.chain(`${field}.chain`, price.chain)
-  const address = resolver.address(`${field}.address`, price.address)
-  return chain && { chain, address }
+  minLiquidityUsd: string | undefined,
+): MicroUsd | null {
+  if (minLiquidityUsd === undefined) return null
+  const floor = parseDecimal(minLiquidityUsd, 6)
+  if (floor === undefined)
+    resolver.problems.add(
+      `${field}.minLiquidityUsd`,
+      'has more than 6 decimals; the smallest unit is a micro-dollar',
+    )
+  return floor ?? null
 }
