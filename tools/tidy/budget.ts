@@ -15,7 +15,7 @@ export const budget: Readonly<Record<string, number>> = {
   chain: 3109,
   data: 6080,
   db: 1679,
-  ecosystem: 2922,
+  ecosystem: 2809,
   entry: 668,
   feed: 1590,
   index: 2884,
