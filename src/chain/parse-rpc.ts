@@ -6,7 +6,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { Address, Hash } from '#base/address.ts'
 import type { BlockHeader } from '#base/chain.ts'
-import type { SourceLog } from './chain-source.ts'
+import type { LogFilter, SourceLog } from './chain-source.ts'
 import { RpcError } from './rpc-error.ts'
 
 const text = (pattern: string) => Type.String({ pattern })
@@ -85,6 +85,50 @@ export function parseLogs(value: unknown, chainId: number): readonly SourceLog[]
   return orderLogs(present.map((log) => toSourceLog(log, chainId)))
 }
 
+/** The logs of a range that the filter names, in chain order. */
+export function parseRange(
+  value: unknown,
+  asked: {
+    readonly chainId: number
+    readonly filter: LogFilter
+    readonly from: number
+    readonly to: number
+  },
+): readonly SourceLog[] {
+  const { from, to } = asked
+  const logs = namedBy(asked.filter, parseLogs(value, asked.chainId))
+  const [first, last] = [logs[0]?.blockNumber ?? from, logs.at(-1)?.blockNumber ?? to]
+  if (first >= from && last <= to) return logs
+  throw new RpcError(`asked for logs of ${from} to ${to}, got ${first} to ${last}`)
+}
+
+/** Throws RpcError if a block has two hashes. */
+export function namedBy(filter: LogFilter, logs: readonly SourceLog[]): readonly SourceLog[] {
+  for (const [index, { blockNumber, blockHash }] of logs.entries()) {
+    const before = logs[index - 1]
+    if (before?.blockNumber === blockNumber && before.blockHash !== blockHash)
+      throw new RpcError('the logs of one block name two block hashes')
+  }
+  const named = topicsByAddress(filter)
+  return logs.filter(({ address, topics }) => named.get(address)?.has(topics[0] ?? ''))
+}
+
+type TopicsByAddress = ReadonlyMap<string, ReadonlySet<string>>
+
+/** A filter may name 100,000 contracts. */
+const knownTopics = new WeakMap<LogFilter, TopicsByAddress>()
+
+function topicsByAddress(filter: LogFilter): TopicsByAddress {
+  const known = knownTopics.get(filter)
+  if (known !== undefined) return known
+  const byAddress = Map.groupBy(filter.pairs ?? [], ({ address }) => address)
+  const topics = new Map(
+    [...byAddress].map(([address, own]) => [address, new Set(own.map(({ topic0 }) => topic0))]),
+  )
+  knownTopics.set(filter, topics)
+  return topics
+}
+
 export function parseReceiptLogs(value: unknown, chainId: number): readonly SourceLog[] {
   if (!checkReceipts.Check(value)) throw malformed('list of receipts', checkReceipts.Errors(value))
   return orderLogs(value.flatMap((receipt) => receipt.logs.map((log) => toSourceLog(log, chainId))))
@@ -147,9 +191,12 @@ function malformed(what: string, [, errors]: Verdict) {
  * block, transaction and log index.
  */
 export function orderLogs<Each extends SourceLog>(logs: readonly Each[]): readonly Each[] {
-  const sorted = logs.toSorted(
-    (a, b) => a.blockNumber - b.blockNumber || a.txIndex - b.txIndex || a.logIndex - b.logIndex,
-  )
+  const isOrdered = (log: Each, index: number) => {
+    const before = logs[index - 1]
+    return before === undefined || comparePlaces(before, log) < 0
+  }
+  if (logs.every(isOrdered)) return logs
+  const sorted = logs.toSorted(comparePlaces)
   return sorted.filter((log, index) => {
     const before = sorted[index - 1]
     if (before === undefined || nameLogPlace(before) !== nameLogPlace(log)) return true
@@ -157,6 +204,10 @@ export function orderLogs<Each extends SourceLog>(logs: readonly Each[]): readon
     const message = `block ${log.blockNumber} ${log.blockHash}: the node returned two different logs with transaction index ${log.txIndex} and log index ${log.logIndex}`
     throw new RpcError(message, { lie: true })
   })
+}
+
+function comparePlaces(a: SourceLog, b: SourceLog): number {
+  return a.blockNumber - b.blockNumber || a.txIndex - b.txIndex || a.logIndex - b.logIndex
 }
 
 function nameLogPlace({ blockHash, txIndex, logIndex }: SourceLog): string {

@@ -2,7 +2,7 @@ import { fromNumber } from 'ox/Hex'
 import { allEnded, sleep } from '#base/async.ts'
 import type { Clock } from '#base/time.ts'
 import type { EndpointState, EndpointStatus, HistoryPart, HistoryRequest } from '../chain-source.ts'
-import { parseBlock } from '../parse-rpc.ts'
+import { namedBy, parseBlock, parseRange } from '../parse-rpc.ts'
 import {
   asksToSlowDown,
   EndpointError,
@@ -10,7 +10,6 @@ import {
   isOutage,
   RpcError,
 } from '../rpc-error.ts'
-import { namedBy, readLogsAnswer } from '../scan-logs.ts'
 import {
   type CallSource,
   callSource,
@@ -19,7 +18,7 @@ import {
   type Post,
   type RpcCall,
   rangeFilter,
-  readEnvelopes,
+  readLogsAndBlock,
   writeBody,
 } from './json-rpc.ts'
 
@@ -145,8 +144,7 @@ export class Endpoint {
   }
 
   /**
-   * A lagging node returns an empty list, so the same request must show that it has the last block. That call goes
-   * first, so that the logs end the body.
+   * A lagging node returns an empty list, so the same request must show that it has the last block.
    */
   async #fetch({ filter, from, to, signal }: HistoryRequest): Promise<FetchedLogs> {
     const { chainId } = this.#deps
@@ -159,19 +157,16 @@ export class Endpoint {
       signal,
     })
     const asked = { logs: { ...call, blocksAsked: to - from + 1 }, block }
-    const end = parseBlock(readEnvelopes(answer, asked))
+    const read = readLogsAndBlock(answer, asked)
+    const end = parseBlock(read.block)
     if (end === undefined)
       throw new EndpointError(
         'behind',
         `the node returned logs up to ${to} but does not know that block`,
       )
     if (end.number !== to) throw new RpcError(`asked for block ${to}, got ${end.number}`)
-    const { body } = answer
-    return {
-      logs: readLogsAnswer({ id, chainId, filter, body, from, to }),
-      bytes: body.length,
-      end,
-    }
+    const logs = parseRange(read.logs, { chainId, filter, from, to })
+    return { logs, bytes: answer.body.length, end }
   }
 
   /** Once two calls at once were answered, a stray refusal changes nothing. */

@@ -22,7 +22,6 @@ import {
 } from '../parse-rpc.ts'
 import { proveBlock } from '../proofs/prove-block.ts'
 import { EndpointError, type FailureKind, RpcError } from '../rpc-error.ts'
-import { RESULT_LIST } from '../scan-logs.ts'
 import { type RefusalWords, readRefusal } from './refusals.ts'
 
 export interface RpcCall {
@@ -255,39 +254,19 @@ function findAnswers(value: unknown): (asked: AskedCall) => unknown {
   return ({ id }) => byId.get(id) ?? byId.get(null)
 }
 
-/**
- * Reads a batch of logs and block, around the list, which may be megabytes. Returns the block, null if unknown.
- * Refusing the batch counts as refusing the logs.
- */
-export function readEnvelopes(
+/** The block is null if unknown. Refusing the batch counts as refusing the logs. */
+export function readLogsAndBlock(
   answer: HttpAnswer,
   asked: { readonly logs: AskedCall; readonly block: AskedCall },
-): unknown {
-  const answerTo = findAnswers(parseFrame(answer.body) ?? parse(answer, asked.logs))
+): { readonly logs: unknown; readonly block: unknown } {
+  const answerTo = findAnswers(parse(answer, asked.logs))
   const logs = takeResult(answerTo(asked.logs), answer, asked.logs)
   if (!Array.isArray(logs)) throw new EndpointError('malformed', 'the result is not a list')
   try {
-    return takeResult(answerTo(asked.block), answer, asked.block)
+    return { logs, block: takeResult(answerTo(asked.block), answer, asked.block) }
   } catch (error) {
-    if (error instanceof EndpointError && error.kind === 'refused') return null
+    if (error instanceof EndpointError && error.kind === 'refused') return { logs, block: null }
     throw error
-  }
-}
-
-const TAIL_BYTES_MAX = 512
-
-function parseFrame(body: Buffer): unknown {
-  const start = body.indexOf(RESULT_LIST)
-  if (start < 0) return undefined
-  const head = body.toString('latin1', 0, start)
-  const tail = body.toString('latin1', Math.max(0, body.length - TAIL_BYTES_MAX))
-  const last = tail.lastIndexOf(']')
-  const end = head.startsWith('[') ? tail.lastIndexOf(']', last - 1) : last
-  if (end < 0) return undefined
-  try {
-    return JSON.parse(`${head}${RESULT_LIST}${tail.slice(end)}`)
-  } catch {
-    return undefined
   }
 }
 

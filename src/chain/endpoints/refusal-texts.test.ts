@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readEnvelopes } from '#chain/endpoints/json-rpc.ts'
+import { readLogsAndBlock } from '#chain/endpoints/json-rpc.ts'
 import { EndpointError, type FailureKind } from '../rpc-error.ts'
 
 interface RefusalText {
@@ -196,7 +196,7 @@ function read(error: RefusalText['error'], blocksAsked: number): EndpointError {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error }))
   const logs = { id: 1, method: 'eth_getLogs', blocksAsked }
   try {
-    readEnvelopes({ status: 200, retryAfterMs: undefined, body }, { logs, block: logs })
+    readLogsAndBlock({ status: 200, retryAfterMs: undefined, body }, { logs, block: logs })
   } catch (refusal) {
     if (refusal instanceof EndpointError) return refusal
     throw refusal

@@ -3,9 +3,8 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Hash } from '#base/address.ts'
 import type { SourceLog } from './chain-source.ts'
-import { parseLogs } from './parse-rpc.ts'
+import { parseRange } from './parse-rpc.ts'
 import { RpcError } from './rpc-error.ts'
-import { readLogsAnswer, scanLogs } from './scan-logs.ts'
 
 const token = `0x${'ab'.repeat(20)}` as const
 const other = `0x${'cd'.repeat(20)}` as const
@@ -84,89 +83,59 @@ function quantity(value: number): string {
   return `0x${value.toString(16)}`
 }
 
-function bodyOf(list: readonly object[], text = JSON.stringify(list)): Buffer {
-  return Buffer.from(`{"jsonrpc":"2.0","id":7,"result":${text}}`)
+function read(list: unknown, to = 1_000_000): readonly SourceLog[] {
+  return parseRange(list, { chainId, filter, from: 0, to })
 }
 
-function read(body: Buffer): readonly SourceLog[] {
-  return readLogsAnswer({ id: 7, chainId, filter, body, from: 0, to: 1_000_000 })
-}
-
-/** What the plain way reads: parsed as JSON and checked field by field. */
-function plainly(list: readonly Wire[]) {
-  return parseLogs(list, chainId).filter(({ address, topics }) =>
-    pairs.some((pair) => pair.address === address && pair.topic0 === topics[0]),
-  )
-}
-
-describe('logs read from bytes', () => {
-  test('are those that parsing the JSON gives, whatever the events', () =>
-    fc.assert(
-      fc.property(logs, (list) => {
-        const body = bodyOf(list)
-        assert.ok(scanLogs(chainId, filter, body), 'read straight from the bytes')
-        assert.deepEqual(read(body), plainly(list))
-      }),
-    ))
-
-  test('may have their keys in any order, and others beside them', () =>
-    fc.assert(
-      fc.property(logs, fc.infiniteStream(fc.nat()), (list, chance) => {
-        const shuffled = list.map((log) => {
-          const entries = Object.entries({ ...log, extra: 'x', l1Fee: 12, type: null, ok: true })
-          const keys = entries.map((entry) => ({ entry, at: chance.next().value }))
-          return Object.fromEntries(keys.sort((a, b) => a.at - b.at).map(({ entry }) => entry))
-        })
-        const body = bodyOf(shuffled)
-        assert.ok(scanLogs(chainId, filter, body), 'read straight from the bytes')
-        assert.deepEqual(read(body), plainly(list))
-      }),
-    ))
-
-  test('with spaces, in another order or twice are read the plain way, each once', () =>
-    fc.assert(
-      fc.property(logs, (list) => {
-        const mixed = [...list.toReversed(), ...list.slice(0, 3)]
-        const body = bodyOf(mixed, JSON.stringify(mixed, null, 2))
-        assert.deepEqual(read(body), plainly(list))
-      }),
-    ))
-})
+test('of the logs of a range those are read that the filter names, in order and each once', () =>
+  fc.assert(
+    fc.property(logs, (list) => {
+      const named = list.filter(({ address, topics }) =>
+        pairs.some((pair) => pair.address === address && pair.topic0 === topics[0]),
+      )
+      const shown = read([...list.toReversed(), ...list.slice(0, 3)]).map((log) => [
+        ...[log.address, quantity(log.blockNumber), log.blockHash, log.txHash],
+        ...[quantity(log.txIndex), quantity(log.logIndex), log.topics, log.data],
+      ])
+      assert.deepEqual(
+        shown,
+        named.map((log) => [
+          ...[log.address, log.blockNumber, log.blockHash, log.transactionHash],
+          ...[log.transactionIndex, log.logIndex, log.topics, log.data],
+        ]),
+      )
+    }),
+  ))
 
 describe('an answer that cannot be true is refused:', () => {
   const [first, second] = sample()
-  const refused: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
-    'cut off in the middle': [bodyOf([first]).subarray(0, 300), /cut off/],
-    'cut off behind the last log': [bodyOf([first]).subarray(0, -2), /cut off/],
-    'no list': [Buffer.from('{"jsonrpc":"2.0","id":7,"result":null}'), /no list of logs/],
+  const refused: Readonly<Record<string, readonly [unknown, RegExp]>> = {
+    'no list': [null, /malformed/],
     'two hashes for one block': [
-      bodyOf([first, { ...second, blockNumber: first.blockNumber }]),
+      [first, { ...second, blockNumber: first.blockNumber }],
       /two block hashes/,
     ],
     'two different logs at one place': [
-      bodyOf([first, { ...first, data: `0x${'00'.repeat(31)}06` }]),
+      [first, { ...first, data: `0x${'00'.repeat(31)}06` }],
       /block 1001 0xee\w+: .* two different logs with transaction index 1 and log index 1/,
     ],
-    'a log without its hash': [bodyOf([{ ...first, blockHash: undefined }]), /malformed/],
+    'a log without its hash': [[{ ...first, blockHash: undefined }], /malformed/],
     'a hash of letters that are no digits': [
-      bodyOf([{ ...first, transactionHash: `0x${'zz'.repeat(32)}` }]),
-      /as bytes|malformed/,
+      [{ ...first, transactionHash: `0x${'zz'.repeat(32)}` }],
+      /malformed/,
     ],
-    'data of half a byte': [bodyOf([{ ...first, data: '0xabc' }]), /as bytes|malformed/],
+    'data of half a byte': [[{ ...first, data: '0xabc' }], /malformed/],
   }
-  for (const [what, [body, words]] of Object.entries(refused))
+  for (const [what, [list, words]] of Object.entries(refused))
     test(what, () => {
       assert.throws(
-        () => read(body),
+        () => read(list),
         (error) => error instanceof RpcError && words.test(error.message),
       )
     })
 
   test('logs of blocks that were not asked for', () => {
-    assert.throws(
-      () => readLogsAnswer({ id: 7, chainId, filter, body: bodyOf([first]), from: 0, to: 1_000 }),
-      /asked for logs of 0 to 1000, got 1001 to 1001/,
-    )
+    assert.throws(() => read([first], 1_000), /asked for logs of 0 to 1000, got 1001 to 1001/)
   })
 })
 
