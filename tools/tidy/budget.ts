@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 3518,
   api: 2839,
   base: 702,
-  chain: 3109,
+  chain: 2771,
   data: 6080,
   db: 1679,
   ecosystem: 2809,
@@ -23,7 +23,7 @@ export const budget: Readonly<Record<string, number>> = {
   ops: 4169,
   payments: 4489,
   site: 1890,
-  tests: 37537,
+  tests: 37506,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
