@@ -24,6 +24,7 @@ import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { REFUSALS } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
+import { eventKinds } from '#data/kinds.ts'
 import { PREPAYMENT_MESSAGES } from '#payments/prepayments/prepay-routes.ts'
 import { JSON_TYPE, type Route, TEXT_TYPE } from '#route.ts'
 
@@ -70,7 +71,7 @@ function discoveryPages(facts: ServiceFacts, routes: readonly Route[]): readonly
 
 /** Writes the service overview for language models (llmstxt.org). */
 function llmsText(facts: ServiceFacts, routes: readonly Route[]): string {
-  const missing = facts.eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
+  const missing = eventKinds.filter(({ part }) => facts.notConfigured.includes(part))
   const present = routes.filter((route) => !missing.some(({ tag }) => tag.name === route.tag))
   const lines = present.map((route) => {
     const names = Object.entries(route.parameters).filter(([, each]) => each.in === 'query')
@@ -103,7 +104,7 @@ ${payingText(facts, routes)}`
 
 /** Explains to an agent how to pay with a wallet alone; empty where payments are not settled. */
 function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
-  const { payment, publicBaseUrl, pricePerCallUsd } = facts
+  const { payment, publicBaseUrl } = facts
   const settles = routes.some(({ operationId }) => operationId === TOPUP)
   if (payment === null || !settles) return ''
   return `
@@ -111,10 +112,10 @@ function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
 
 1. Call a data endpoint. Until the daily quota of your address is used up, it answers 200 and costs nothing.
 2. Then it answers 402. Its header \`PAYMENT-REQUIRED\` is base64 of an x402 v2 offer: scheme \`exact\`, smallest sum first.
-3. Sign one of the offers as an EIP-3009 authorization of ${payment.symbol} on ${payment.network}; you need no gas.
+3. Sign one of the offers as an EIP-3009 authorization of ${payment.assetSymbol} on ${payment.network}; you need no gas.
 4. Repeat the call with base64 of the PaymentPayload in the header \`PAYMENT-SIGNATURE\`. Stock x402 clients do 2 to 4 by themselves.
 5. The service settles the payment, answers 200 and returns the result in \`PAYMENT-RESPONSE\`.
-6. The call costs ${pricePerCallUsd} USD; the rest stays as balance of your address and pays the next calls.
+6. The call costs ${payment.perCallUsd} USD; the rest stays as balance of your address and pays the next calls.
 7. The balance belongs to the address you call from. If that changes, mint a key and top it up.
 8. On 503 \`settlement_pending\` repeat the same payment; never sign a second one. On 409 it was used already.
 9. To pay ahead, call ${publicBaseUrl}/api/sessions/topup?usd=0.1, which always answers 402.

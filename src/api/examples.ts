@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import type { Static, TSchema } from 'typebox'
 import captured from '#api/examples.json' with { type: 'json' }
 import type { ServiceFacts } from '#api/meta-route.ts'
 import { isRefusal, type Refusal, type RefusalCode } from '#base/refusal.ts'
+import type { metaSchema } from '#data/meta.ts'
 import type { Route } from '#route.ts'
 
 /** Short examples keep the page readable: two rows show a list as well as twenty. */
@@ -92,6 +94,12 @@ export type Ask = (
   query?: Readonly<Record<string, string>>,
   path?: Readonly<Record<string, string>>,
 ) => Promise<unknown>
+
+/** What a route of data answers. */
+export interface Reply<Data extends TSchema> {
+  readonly data: Static<Data>
+  readonly meta: Static<typeof metaSchema>
+}
 
 /** Wraps a route's refusal, so that a document built from many answers fails as a whole. */
 export class AskRefused extends Error {

@@ -17,33 +17,33 @@ import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import type { Context } from '#context.ts'
 import { acceptsType, BROKEN_BODY, type Call, type Outgoing, type Route, toTarget } from '#route.ts'
 
-interface McpDeps {
-  readonly ctx: Context
-  readonly routes: readonly Route[]
-}
-
 const INSTRUCTIONS =
   'Figures of a token ecosystem, read from its chains. Every answer says at which block it stands. Data tools cost one call each, free until the daily quota is used up; getUsage says what is left, for free. /llms.txt and /openapi.json of the service say more.'
 
 /** Answers one message of MCP's streamable HTTP transport. Each request has a server of its own, so any replica can answer the next. */
-export async function answerMcp(deps: McpDeps, message: Call): Promise<Outgoing | Refusal> {
+export async function answerMcp(
+  ctx: Context,
+  routes: readonly Route[],
+  message: Call,
+): Promise<Outgoing | Refusal> {
   // A batch of a few kilobytes could ask for megabytes; MCP dropped batches in 2025-06-18.
   if (Array.isArray(message.body)) return refuse('invalid_body', 'send one message per request')
   const { headers } = message
-  const caller = await identifyCaller(deps.ctx, headers, message.addressBucket)
+  const caller = await identifyCaller(ctx, headers, message.addressBucket)
   if (isRefusal(caller)) return caller
   if (!acceptsType(headers.accept, 'application/json'))
     return refuse('invalid_parameter', 'Accept must allow application/json')
+  const { publicBaseUrl } = ctx.ecosystem.service
   const transport = new WebStandardStreamableHTTPServerTransport({
     enableJsonResponse: true,
     // Keeps pages of other sites from reaching a server in the victim's private network.
     enableDnsRebindingProtection: true,
-    allowedOrigins: [new URL(deps.ctx.ecosystem.service.publicBaseUrl).origin],
+    allowedOrigins: [new URL(publicBaseUrl).origin],
   })
-  const server = createServer(deps, message)
+  const server = createServer(ctx, routes, message)
   await server.connect(transport)
   try {
-    const response = await transport.handleRequest(toRequest(deps, message), {
+    const response = await transport.handleRequest(toRequest(publicBaseUrl, message), {
       // Given undefined, the transport would read a body that is not there.
       parsedBody: message.body === BROKEN_BODY ? null : withoutNulls(message.body ?? null),
     })
@@ -66,40 +66,32 @@ function withoutNulls(body: unknown): unknown {
 }
 
 /** The SDK requires both media types, though it answers in JSON. */
-function toRequest({ ctx }: McpDeps, { headers }: Call): Request {
-  const names = ['content-type', 'origin', 'mcp-protocol-version'] as const
-  const given = names.flatMap((name) => {
-    const value = headers[name]
-    return value === undefined ? [] : [[name, String(value)] as [string, string]]
-  })
-  const accept: [string, string] = ['accept', 'application/json, text/event-stream']
-  return new Request(`${ctx.ecosystem.service.publicBaseUrl}/mcp`, {
-    method: 'POST',
-    headers: [...given, accept],
-  })
+function toRequest(publicBaseUrl: string, { headers: given }: Call): Request {
+  const headers = new Headers({ accept: 'application/json, text/event-stream' })
+  for (const name of ['content-type', 'origin', 'mcp-protocol-version'])
+    if (given[name] !== undefined) headers.set(name, String(given[name]))
+  return new Request(`${publicBaseUrl}/mcp`, { method: 'POST', headers })
 }
 
-function createServer(deps: McpDeps, message: Call): Server {
-  const { name, version } = getServiceFacts(deps.ctx)
+function createServer(ctx: Context, routes: readonly Route[], message: Call): Server {
+  const { name, version } = getServiceFacts(ctx)
   const server = new Server(
     { name, version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
+  const tools = routes.filter(isTool)
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: deps.routes.filter(isTool).map((route) => describeTool(deps.ctx, route)),
+    tools: tools.map((route) => describeTool(ctx, route)),
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const route = deps.routes.find((each) => isTool(each) && each.operationId === params.name)
+    const route = tools.find(({ operationId }) => operationId === params.name)
     if (route === undefined)
       throw new McpError(
         ErrorCode.InvalidParams,
         `unknown tool "${params.name}"; tools/list names them`,
       )
-    return callTool(deps.ctx, message, {
-      route,
-      values: params.arguments ?? {},
-      payment: params._meta?.['x402/payment'],
-    })
+    const values = params.arguments ?? {}
+    return callTool(ctx, message, { route, values, payment: params._meta?.['x402/payment'] })
   })
   return server
 }
@@ -245,11 +237,11 @@ function describeTool(ctx: Context, route: Route): Tool {
 }
 
 function describeCost(ctx: Context, { metered }: Route): string {
-  const { payment, pricePerCallUsd } = getServiceFacts(ctx)
+  const { payment } = getServiceFacts(ctx)
   if (!metered) return 'Cost: free.'
   const beyond =
     payment === null
       ? 'Beyond the daily quota it is refused until 00:00 UTC.'
-      : `Beyond the daily quota it costs ${pricePerCallUsd} USD from the prepaid balance, which x402 tops up.`
+      : `Beyond the daily quota it costs ${payment.perCallUsd} USD from the prepaid balance, which x402 tops up.`
   return `Cost: one call of the daily quota; errors are free. ${beyond}`
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { GUIDES } from '#api/pages.ts'
-import { type Address, showAddress } from '#base/address.ts'
+import { showAddress } from '#base/address.ts'
 import { sleep, TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'
 import { VERSION } from '#base/package-root.ts'
@@ -12,7 +12,7 @@ import { eventKinds } from '#data/kinds.ts'
 import { readMappingAnomalies } from '#data/mappings.ts'
 import { notConfiguredSchema } from '#data/meta.ts'
 import { type Metric, metrics } from '#data/stats/history.ts'
-import { type Ecosystem, notConfigured, type Payment } from '#ecosystem/ecosystem.ts'
+import { type Ecosystem, notConfigured } from '#ecosystem/ecosystem.ts'
 import { currentPayTo, describeMinter } from '#payments/x402/offer.ts'
 import { answer, defineRoute, type Route } from '#route.ts'
 
@@ -44,7 +44,7 @@ const anomalies = named('Anomaly', {
 
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-const meta = named('Service', {
+export const serviceShape = named('Service', {
   service: Type.String(),
   version: Type.String(),
   chains: Type.Array(chain),
@@ -96,7 +96,25 @@ const CACHED = { 'Cache-Control': 'private, max-age=60' }
 
 /** GET /api/meta: everything that a client can ask for. */
 export function metaRoute(ctx: Context): Route {
-  const body = toServiceRecord(getServiceFacts(ctx))
+  const facts = getServiceFacts(ctx)
+  const body = {
+    service: facts.name,
+    version: facts.version,
+    chains: facts.chains,
+    tokens: facts.tokens,
+    links: { trade: null, website: null, community: null, ...facts.links },
+    metrics: listMetrics(facts),
+    tiers: facts.tiers,
+    limits: {
+      limitMaximum: 100,
+      periodDaysMaximum: 3_650,
+      bodyBytesMaximum: 8_192,
+      activeKeysPerWallet: 10,
+      quotaReset: '00:00 UTC',
+    },
+    pricing: facts.payment,
+    notConfigured: facts.notConfigured,
+  }
   return defineRoute({
     method: 'GET',
     path: '/api/meta',
@@ -107,7 +125,7 @@ export function metaRoute(ctx: Context): Route {
     metered: false,
     open: true,
     parameters: {},
-    answers: { 200: { description: 'What this service offers', schema: meta } },
+    answers: { 200: { description: 'What this service offers', schema: serviceShape } },
     refusals: [],
     async handle() {
       return answer(200, { ...body, anomalies: await recentAnomalies(ctx) }, { headers: CACHED })
@@ -128,36 +146,6 @@ async function recentAnomalies(ctx: Context): Promise<readonly Static<typeof ano
     ctx.register.snapshot((reads) => readMappingAnomalies(reads, ctx.ecosystem)),
   )
   return (await Promise.race([read.catch(() => undefined), sleep(WAIT_MS)])) ?? []
-}
-
-function toServiceRecord(facts: ServiceFacts) {
-  const { payment } = facts
-  return {
-    service: facts.name,
-    version: facts.version,
-    chains: facts.chains,
-    tokens: facts.tokens,
-    links: { trade: null, website: null, community: null, ...facts.links },
-    metrics: listMetrics(facts),
-    tiers: facts.tiers,
-    limits: {
-      limitMaximum: 100,
-      periodDaysMaximum: 3_650,
-      bodyBytesMaximum: 8_192,
-      activeKeysPerWallet: 10,
-      quotaReset: '00:00 UTC',
-    },
-    pricing: payment && {
-      perCallUsd: facts.pricePerCallUsd,
-      network: payment.network,
-      asset: payment.asset,
-      assetSymbol: payment.symbol,
-      payTo: payment.payTo,
-      confirmations: payment.confirmations,
-      docs: facts.pricingDocsUrl,
-    },
-    notConfigured: facts.notConfigured,
-  }
 }
 
 export function listMetrics({ notConfigured }: ServiceFacts): readonly string[] {
@@ -186,11 +174,17 @@ export const getServiceFacts = oncePerContext(({ ecosystem, clock }) => {
         [...addresses].map(([chain, address]) => [chain, showAddress(address)]),
       ),
     })),
-    eventKinds: eventKinds.map(({ part, noun, tag }) => ({ part, noun, tag })),
     tiers: listTiers(ecosystem),
-    pricePerCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
     mintsKeys: ecosystem.gate !== null,
-    payment: payment === null ? null : paymentFacts(payment, currentPayTo({ ecosystem, clock })),
+    payment: payment && {
+      perCallUsd: formatDecimal(ecosystem.pricePerCall, 6),
+      network: payment.chain.name,
+      asset: showAddress(payment.asset),
+      assetSymbol: payment.symbol,
+      payTo: showAddress(currentPayTo({ ecosystem, clock })),
+      confirmations: payment.confirmations,
+      docs: service.pricingDocsUrl,
+    },
     notConfigured: notConfigured(ecosystem),
   }
 })
@@ -214,16 +208,6 @@ function listTiers(ecosystem: Ecosystem) {
   })
 }
 
-function paymentFacts(payment: Payment, payTo: Address) {
-  return {
-    network: payment.chain.name,
-    asset: showAddress(payment.asset),
-    symbol: payment.symbol,
-    payTo: showAddress(payTo),
-    confirmations: payment.confirmations,
-  }
-}
-
 /** Markdown introduction of the documentation; its headings are anchors. */
 export function describeService(facts: ServiceFacts): string {
   return [
@@ -232,11 +216,11 @@ export function describeService(facts: ServiceFacts): string {
     guides(facts),
     conventions(facts),
     quotas(facts),
-    ...(facts.payment === null ? [] : [pricing(facts, facts.payment)]),
+    ...(facts.payment === null ? [] : [pricing(facts.payment)]),
   ].join('\n\n')
 }
 
-function listSubjects({ eventKinds, notConfigured }: ServiceFacts): string {
+function listSubjects({ notConfigured }: ServiceFacts): string {
   const configured = eventKinds.filter(({ part }) => !notConfigured.includes(part))
   return joinWords([...configured.map(({ noun }) => noun), 'holders', 'prices'], 'and')
 }
@@ -299,16 +283,14 @@ ${rows.join('\n')}
 ${notes.join(' ')}`
 }
 
-function pricing(
-  { pricePerCallUsd }: ServiceFacts,
-  payment: NonNullable<ServiceFacts['payment']>,
-): string {
-  const perDollar = Math.floor(1 / Number(pricePerCallUsd))
+function pricing(payment: NonNullable<ServiceFacts['payment']>): string {
+  const { perCallUsd, assetSymbol: symbol } = payment
+  const perDollar = Math.floor(1 / Number(perCallUsd))
   return `## Pricing
 
-Calls beyond the daily quota cost **${pricePerCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${payment.symbol} on ${payment.network}. There is no subscription and no card.
+Calls beyond the daily quota cost **${perCallUsd} USD each** (${perDollar} calls per 1 USD), paid in advance in ${symbol} on ${payment.network}. There is no subscription and no card.
 
-1. Send ${payment.symbol} (\`${payment.asset}\` on ${payment.network}) from the wallet that owns the key to \`${payment.payTo}\`.
+1. Send ${symbol} (\`${payment.asset}\` on ${payment.network}) from the wallet that owns the key to \`${payment.payTo}\`.
 2. Register the transaction for a key of yours with \`POST /api/sessions/prepay\`; the balance belongs to the key.
 3. After ${payment.confirmations} blocks the balance of the key is credited; calls then go on without a 402 until it is empty.
 

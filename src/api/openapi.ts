@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
-import type { TSchema } from 'typebox'
+import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { capturedExamples, type Examples } from '#api/examples.ts'
-import { describeService, getServiceFacts, type ServiceFacts } from '#api/meta-route.ts'
+import { describeService, getServiceFacts } from '#api/meta-route.ts'
 import { isObject, type JsonObject } from '#base/json.ts'
 import { REFUSALS, type RefusalCode } from '#base/refusal.ts'
 import { tiers } from '#base/tier.ts'
 import type { Context } from '#context.ts'
+import { eventKinds } from '#data/kinds.ts'
 import { PaymentRequiredBody, paymentRequiredBody } from '#payments/x402/offer.ts'
 import type { Route } from '#route.ts'
 
@@ -16,21 +17,26 @@ export const TOPUP = 'topup'
 
 /** Builds OpenAPI 3.1 from the schemas that validate requests. `live` examples replace captured ones. */
 export function toOpenApi(ctx: Context, routes: readonly Route[], live: Examples = {}): JsonObject {
-  const input = describeAll(ctx, routes, live)
-  const responses = new Map<string, JsonObject>()
+  const facts = getServiceFacts(ctx)
+  const { name, version, publicBaseUrl, keyPrefix } = facts
+  const input = toInput(ctx, routes, live)
   const paths: Record<string, Record<string, JsonObject>> = {}
-  for (const route of input.routes) {
-    paths[route.path] ??= {}
-    Object.assign(paths[route.path] ?? {}, {
-      [route.method.toLowerCase()]: toOperation(input, route, responses),
-    })
+  for (const route of routes) {
+    const operation = { [route.method.toLowerCase()]: toOperation(input, route) }
+    paths[route.path] = { ...paths[route.path], ...operation }
   }
   const schemas = new NamedSchemas()
   return {
     openapi: '3.1.1',
-    info: input.info,
-    servers: [{ url: input.serverUrl }],
-    tags: input.tags,
+    info: {
+      title: `${name} API`,
+      version,
+      summary: 'On-chain history and statistics of a token ecosystem',
+      description: describeService(facts),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: publicBaseUrl }],
+    tags: listTags(routes),
     security: [{}, { apiKey: [] }],
     paths: schemas.referIn(paths),
     components: {
@@ -38,42 +44,35 @@ export function toOpenApi(ctx: Context, routes: readonly Route[], live: Examples
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          bearerFormat: input.bearerFormat,
+          bearerFormat: `${keyPrefix}_<publicId>_<32 hex characters>`,
           description: 'An API key. Optional: without one, calls count per client address.',
         },
       },
       headers: headerComponents(input),
-      responses: schemas.referIn(Object.fromEntries(responses)),
+      responses: schemas.referIn(Object.fromEntries(input.responses)),
       schemas: schemas.all(),
     },
   }
 }
 
-type OpenApiInput = ReturnType<typeof describeAll>
+type OpenApiInput = ReturnType<typeof toInput>
 
-function describeAll(ctx: Context, routes: readonly Route[], live: Examples) {
+function toInput(ctx: Context, routes: readonly Route[], live: Examples) {
   const facts = getServiceFacts(ctx)
   const captured = capturedExamples(facts)
   const { anonymous: dailyQuota } = ctx.ecosystem.quotas
+  const takesPayments = facts.payment !== null
   return {
-    info: {
-      title: `${facts.name} API`,
-      version: facts.version,
-      summary: 'On-chain history and statistics of a token ecosystem',
-      description: describeService(facts),
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    serverUrl: facts.publicBaseUrl,
-    routes,
-    tags: listTags(facts, routes),
-    bearerFormat: `${facts.keyPrefix}_<publicId>_<32 hex characters>`,
-    /** The 402 body; null without payments. */
-    paymentRequired: facts.payment && {
+    takesPayments,
+    perCallUsd: facts.payment?.perCallUsd,
+    settles: routes.some(({ operationId }) => operationId === TOPUP),
+    paymentRequired: takesPayments && {
       schema: PaymentRequiredBody,
       example: paymentRequiredBody(ctx, { kind: 'anonymous', dailyQuota }, false),
-      pricePerCallUsd: facts.pricePerCallUsd,
     },
     examples: { ...captured, answers: { ...captured.answers, ...live } },
+    /** Shared by operations. */
+    responses: new Map<string, JsonObject>(),
   }
 }
 
@@ -88,48 +87,37 @@ const OTHER_TAGS = [
   { name: 'Service', description: 'The service itself; never metered' },
 ]
 
-function listTags({ eventKinds }: ServiceFacts, routes: readonly Route[]) {
+function listTags(routes: readonly Route[]) {
   const used = new Set(routes.map((route) => route.tag))
   const known = [STATISTICS, ...eventKinds.map(({ tag }) => tag), ...OTHER_TAGS]
   const declared = known.filter(({ name }) => used.delete(name))
   return [...declared, ...[...used].map((name) => ({ name, description: name }))]
 }
 
-function takesPayments({ paymentRequired }: OpenApiInput): boolean {
-  return paymentRequired !== null
-}
-
-function toOperation(
-  input: OpenApiInput,
-  route: Route,
-  responses: Map<string, JsonObject>,
-): JsonObject {
+function toOperation(input: OpenApiInput, route: Route): JsonObject {
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(route.open === true ? { security: [{}] } : {}),
-    ...describePrice(input, route),
+    security: route.open === true ? [{}] : undefined,
+    'x-payment-info': describePrice(input, route),
     parameters: toParameters(route),
-    ...(route.body === undefined
-      ? {}
-      : { requestBody: toRequestBody(route.body, input.examples.requests[route.operationId]) }),
+    requestBody: toRequestBody(route, input.examples.requests[route.operationId]),
     responses: {
       ...toAnswers(input, route),
-      ...describeNotModified(input, route),
-      ...describePayment(input, route),
-      ...problemResponses(input, listRefusals(input, route), responses),
+      304: describeNotModified(input, route),
+      402: describePayment(input, route),
+      ...problemResponses(input, listRefusals(input, route)),
     },
   }
 }
 
 /** The price in the form that directories of paid APIs read; the free quota comes first. */
-function describePrice({ paymentRequired, routes }: OpenApiInput, route: Route): JsonObject {
-  if (paymentRequired === null || !route.metered) return {}
-  const settles = routes.some(({ operationId }) => operationId === TOPUP)
-  const price = { mode: 'fixed', currency: 'USD', amount: paymentRequired.pricePerCallUsd }
-  return { 'x-payment-info': { price, ...(settles && { protocols: [{ x402: {} }] }) } }
+function describePrice(input: OpenApiInput, route: Route): JsonObject | undefined {
+  if (input.perCallUsd === undefined || !route.metered) return undefined
+  const price = { mode: 'fixed', currency: 'USD', amount: input.perCallUsd }
+  return { price, protocols: input.settles ? [{ x402: {} }] : undefined }
 }
 
 function toParameters(route: Route): readonly JsonObject[] {
@@ -159,68 +147,61 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 }
 
-function toRequestBody(body: TSchema, bodyExample: unknown): JsonObject {
+function toRequestBody({ body }: Route, example: unknown): JsonObject | undefined {
+  if (body === undefined) return undefined
   // A request without a body is read as an empty object.
   const required = !Compile(body).Check({})
-  const example = bodyExample === undefined ? {} : { example: bodyExample }
-  return { required, content: { 'application/json': { schema: body, ...example } } }
+  return { required, content: { 'application/json': { schema: body, example } } }
 }
+
+const TEXT = { schema: { type: 'string' } }
 
 function toAnswers(input: OpenApiInput, route: Route): JsonObject {
   const answers: Record<string, JsonObject> = {}
-  for (const [status, shape] of Object.entries(route.answers)) {
+  for (const [status, { description, schema }] of Object.entries(route.answers)) {
     const example = input.examples.answers[route.operationId]?.[status]
     answers[status] = {
-      description: shape.description,
+      description,
       headers: headerRefs(input, Number(status)),
       content: {
-        [route.stream === true ? 'text/event-stream' : 'application/json']: {
-          schema: shape.schema,
-          ...(example === undefined ? {} : { example }),
-        },
-        ...(route.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
-        ...(route.plain === true ? { 'text/plain': { schema: { type: 'string' } } } : {}),
+        [route.stream === true ? 'text/event-stream' : 'application/json']: { schema, example },
+        'text/csv': route.csv === true ? TEXT : undefined,
+        'text/plain': route.plain === true ? TEXT : undefined,
       },
     }
   }
   return answers
 }
 
-function describeNotModified(input: OpenApiInput, route: Route): JsonObject {
-  if (!route.metered || route.stream === true) return {}
-  const headers = headerRefs(input, 304)
-  return { 304: { description: 'Nothing has changed since the ETag; not charged', headers } }
+function describeNotModified(input: OpenApiInput, route: Route): JsonObject | undefined {
+  if (!route.metered || route.stream === true) return undefined
+  const description = 'Nothing has changed since the ETag; not charged'
+  return { description, headers: headerRefs(input, 304) }
 }
 
-function describePayment(input: OpenApiInput, route: Route): JsonObject {
-  const { offer } = route
+function describePayment(input: OpenApiInput, route: Route): JsonObject | undefined {
+  const { offer, operationId } = route
   const { paymentRequired } = input
-  if (paymentRequired === null || (!route.metered && offer === undefined)) return {}
-  const example = input.examples.answers[route.operationId]?.['402']
-  const content = offer
-    ? { schema: offer.schema, ...(example !== undefined && { example }) }
-    : { schema: paymentRequired.schema, example: paymentRequired.example }
+  if (!paymentRequired || (!route.metered && offer === undefined)) return undefined
+  const example = input.examples.answers[operationId]?.['402']
+  const content = offer ? { schema: offer.schema, example } : paymentRequired
   return {
-    402: {
-      description: offer?.description ?? 'The daily quota is used up and no balance is left',
-      headers: headerRefs(input, 402),
-      content: { 'application/json': content },
-    },
+    description: offer?.description ?? 'The daily quota is used up and no balance is left',
+    headers: headerRefs(input, 402),
+    content: { 'application/json': content },
   }
 }
 
-function listRefusals(input: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
-  const codes = new Set<RefusalCode>(['invalid_parameter', 'invalid_body'])
-  for (const code of ['rate_limited', 'internal_error', 'payload_too_large'] as const)
-    codes.add(code)
-  if (route.open !== true) codes.add('invalid_api_key').add('metering_unavailable')
-  if (route.metered && takesPayments(input)) codes.add('spending_limit_reached')
-  if (route.metered && takesPayments(input))
-    codes.add('payment_already_used').add('settlement_pending')
-  if (route.metered && !takesPayments(input)) codes.add('quota_exceeded')
-  if (route.method === 'POST') codes.add('invalid_json').add('unsupported_media_type')
-  for (const code of route.refusals) if (REFUSALS[code].status !== 402) codes.add(code)
-  return codes
+function listRefusals({ takesPayments }: OpenApiInput, route: Route): ReadonlySet<RefusalCode> {
+  const codes: RefusalCode[] = ['invalid_parameter', 'invalid_body', 'payload_too_large']
+  codes.push('rate_limited', 'internal_error')
+  if (route.open !== true) codes.push('invalid_api_key', 'metering_unavailable')
+  if (route.metered && takesPayments)
+    codes.push('spending_limit_reached', 'payment_already_used', 'settlement_pending')
+  if (route.metered && !takesPayments) codes.push('quota_exceeded')
+  if (route.method === 'POST') codes.push('invalid_json', 'unsupported_media_type')
+  codes.push(...route.refusals.filter((code) => REFUSALS[code].status !== 402))
+  return new Set(codes)
 }
 
 const text = (description: string, more: JsonObject = {}): JsonObject => ({
@@ -237,7 +218,7 @@ const count = (description: string): JsonObject => ({
 
 const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
 
-const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
+export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
@@ -271,19 +252,6 @@ const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
 }
 
-const EVERYWHERE = [
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-RateLimit-Tier',
-  'RateLimit-Policy',
-  'RateLimit',
-  'X-Request-Id',
-  'X-Ignored-Parameters',
-  'Access-Control-Allow-Origin',
-  'Cache-Control',
-]
-
 const OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   200: ['X-RateLimit-Source', 'ETag', 'Link', 'Content-Disposition'],
   304: ['ETag'],
@@ -295,64 +263,58 @@ const OF_STATUS: Readonly<Record<number, readonly string[]>> = {
 
 const PAYMENT_RESPONSES = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
 
-function headerRefs(input: OpenApiInput, status: number): JsonObject {
+const OF_SOME = new Set([...Object.values(OF_STATUS).flat(), ...PAYMENT_RESPONSES])
+
+const EVERYWHERE = Object.keys(HEADER_COMPONENTS).filter((name) => !OF_SOME.has(name))
+
+function headerRefs({ takesPayments }: OpenApiInput, status: number): JsonObject {
   const names = [...EVERYWHERE, ...(OF_STATUS[status] ?? [])]
-  if (takesPayments(input)) names.push(...PAYMENT_RESPONSES)
+  if (takesPayments) names.push(...PAYMENT_RESPONSES)
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function headerComponents(input: OpenApiInput): JsonObject {
-  const present = Object.entries(HEADER_COMPONENTS).filter(
-    ([name]) => takesPayments(input) || !name.includes('PAYMENT'),
-  )
-  return Object.fromEntries(present)
+function headerComponents({ takesPayments }: OpenApiInput): JsonObject {
+  const isThere = (name: string) => takesPayments || !name.includes('PAYMENT')
+  return Object.fromEntries(Object.entries(HEADER_COMPONENTS).filter(([name]) => isThere(name)))
 }
 
 /** The body of every refusal but 402 (RFC 9457), which may have extra members. */
-const PROBLEM_SCHEMA: JsonObject = {
-  title: 'Problem',
-  type: 'object',
-  description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
-  required: ['type', 'title', 'status', 'detail', 'error', 'errorMessage', 'requestId'],
-  properties: {
-    type: { type: 'string', format: 'uri', description: 'A page about this error' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    error: { type: 'string', description: 'A code that never changes' },
-    errorMessage: { type: 'string', description: 'The same text as `detail`' },
-    requestId: { type: 'string' },
-    errors: {
-      type: 'array',
-      description: 'Each wrong part of the request',
-      items: {
-        type: 'object',
-        required: ['in', 'name', 'reason'],
-        properties: {
-          in: { type: 'string', enum: ['query', 'path', 'header', 'body'] },
-          name: { type: 'string' },
-          reason: { type: 'string' },
-          allowed: { type: 'array', items: { type: 'string' } },
-          minimum: { type: 'number' },
-          maximum: { type: 'number' },
-        },
-      },
-    },
+const Problem = Type.Object(
+  {
+    type: Type.String({ format: 'uri', description: 'A page about this error' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    error: Type.String({ description: 'A code that never changes' }),
+    errorMessage: Type.String({ description: 'The same text as `detail`' }),
+    requestId: Type.String(),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          in: Type.Enum(['query', 'path', 'header', 'body']),
+          name: Type.String(),
+          reason: Type.String(),
+          allowed: Type.Optional(Type.Array(Type.String())),
+          minimum: Type.Optional(Type.Number()),
+          maximum: Type.Optional(Type.Number()),
+        }),
+        { description: 'Each wrong part of the request' },
+      ),
+    ),
   },
-  additionalProperties: true,
-}
+  {
+    title: 'Problem',
+    description: 'What went wrong, for programs (`error`) and for people (`errorMessage`).',
+    additionalProperties: true,
+  },
+)
 
 /** Shares equal responses through `components.responses`. */
-function problemResponses(
-  input: OpenApiInput,
-  codes: ReadonlySet<RefusalCode>,
-  shared: Map<string, JsonObject>,
-): JsonObject {
-  const byStatus = Map.groupBy(codes, (code) => REFUSALS[code].status)
+function problemResponses(input: OpenApiInput, codes: ReadonlySet<RefusalCode>): JsonObject {
   const responses: Record<number, JsonObject> = {}
-  for (const [status, own] of byStatus) {
+  for (const [status, own] of Map.groupBy(codes, (code) => REFUSALS[code].status)) {
     const name = nameResponse(own.sort())
-    if (!shared.has(name)) shared.set(name, problemResponse(status, own, input))
+    input.responses.getOrInsertComputed(name, () => problemResponse(status, own, input))
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
   return responses
@@ -377,7 +339,7 @@ function problemResponse(
       'application/problem+json': {
         schema: {
           allOf: [
-            PROBLEM_SCHEMA,
+            Problem,
             {
               type: 'object',
               properties: {
@@ -387,7 +349,7 @@ function problemResponse(
             },
           ],
         },
-        ...pickExamples(codes, input),
+        examples: pickExamples(codes, input.examples.problems),
       },
     },
   }
@@ -396,15 +358,13 @@ function problemResponse(
 /** Lists one example per code; codes without one, such as a bug's, are left out. */
 function pickExamples(
   codes: readonly RefusalCode[],
-  { examples: { problems: examples } }: OpenApiInput,
-): JsonObject {
-  const known = codes.filter((code) => examples[code] !== undefined)
-  if (known.length === 0) return {}
-  return {
-    examples: Object.fromEntries(
-      known.map((code) => [code, { summary: REFUSALS[code].title, value: examples[code] }]),
-    ),
-  }
+  problems: OpenApiInput['examples']['problems'],
+): JsonObject | undefined {
+  const known = codes.filter((code) => problems[code] !== undefined)
+  if (known.length === 0) return undefined
+  return Object.fromEntries(
+    known.map((code) => [code, { summary: REFUSALS[code].title, value: problems[code] }]),
+  )
 }
 
 /** Moves schemas with a title to `components.schemas`; generators name their types after them. */
@@ -441,10 +401,11 @@ export function addEnumType(schema: JsonObject): JsonObject {
   return 'enum' in schema && !('type' in schema) ? { type: 'string', ...schema } : schema
 }
 
+/** Drops members that are undefined. */
 function mapMembers(
   object: JsonObject,
   change: (value: unknown, name: string) => unknown,
 ): JsonObject {
-  const members = Object.entries(object).map(([name, value]) => [name, change(value, name)])
-  return Object.fromEntries(members)
+  const present = Object.entries(object).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present.map(([name, value]) => [name, change(value, name)]))
 }

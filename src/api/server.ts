@@ -41,13 +41,7 @@ export interface UnconfiguredRoute {
   readonly refusal: Refusal
 }
 
-export interface HttpServer {
-  /** Resolves to the port. */
-  listen(input: { readonly host: string; readonly port: number }): Promise<number>
-  /** Makes each answer end its connection; new connections are still accepted. */
-  drain(): void
-  stop(): Promise<void>
-}
+export type HttpServer = ReturnType<typeof createApi>
 
 export const BODY_BYTES_MAX = 8_192
 
@@ -74,7 +68,7 @@ const BACKLOG = 4_096
 /** Grace at shutdown for unfinished requests and unread answers. */
 const STOP_MS = 20_000
 
-export function createApi(deps: ApiDeps): HttpServer {
+export function createApi(deps: ApiDeps) {
   const stopping = new AbortController()
   const { ctx } = deps
   getRequestMetrics(ctx)
@@ -125,20 +119,23 @@ export function createApi(deps: ApiDeps): HttpServer {
       return reply.send(Readable.from(stream(call.signal), { objectMode: false }))
     return reply.send(status === 204 || status === 304 ? undefined : body)
   }
-  const refuseHere = async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
+  /** Answers what no endpoint does. */
+  const answerHere = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: Outgoing | Refusal,
+  ) => {
     const call = callOf(request)
-    return send(call, reply, await unmetered(ctx, call, async () => refusal))
+    return send(call, reply, await unmetered(ctx, call, async () => answer))
   }
   const endpoints = listEndpoints(deps)
   const allowOf = allowedMethods(endpoints)
-  const unmatched = async (request: FastifyRequest, reply: FastifyReply) => {
+  const unmatched = (request: FastifyRequest, reply: FastifyReply) => {
     const path = parsePath(request.url)
     const allow = isCanonical(path) ? allowOf(path) : undefined
-    if (request.method !== 'OPTIONS' || allow === undefined)
-      return refuseHere(request, reply, refuseUnmatched(allow))
-    const call = callOf(request)
-    const read = async () => ({ status: 204, headers: preflightHeaders(allow), body: '' })
-    return send(call, reply, await unmetered(ctx, call, read))
+    return request.method === 'OPTIONS' && allow !== undefined
+      ? answerHere(request, reply, { status: 204, headers: preflightHeaders(allow), body: '' })
+      : answerHere(request, reply, refuseUnmatched(allow))
   }
 
   app.addHook('onRequest', async (request, reply) => {
@@ -146,7 +143,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     const refusal = unfit(request)
     // Skips reading the body.
     if (refusal !== undefined)
-      return refuseHere(request, reply.header('connection', 'close'), refusal)
+      return answerHere(request, reply.header('connection', 'close'), refusal)
     // Some clients send a type without a body.
     if (!hasBody(request.headers)) delete request.headers['content-type']
   })
@@ -155,7 +152,7 @@ export function createApi(deps: ApiDeps): HttpServer {
     // One of these headers may be what failed.
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
     if (refusal.code === 'internal_error') reportFailure(ctx, error, request.id)
-    return refuseHere(request, reply, refusal)
+    return answerHere(request, reply, refusal)
   })
   for (const { method, path, respond } of endpoints)
     app.route({
@@ -167,10 +164,12 @@ export function createApi(deps: ApiDeps): HttpServer {
       },
     })
   return {
-    async listen(input) {
+    /** Resolves to the port. */
+    async listen(input: { readonly host: string; readonly port: number }) {
       await app.listen({ ...input, backlog: BACKLOG })
       return (app.server.address() as AddressInfo).port
     },
+    /** Makes each answer end its connection; new connections are still accepted. */
     drain() {
       isDraining = true
     },
@@ -186,24 +185,25 @@ export function createApi(deps: ApiDeps): HttpServer {
   }
 }
 
-interface Endpoint {
-  readonly method: 'GET' | 'POST'
-  /** OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */
-  readonly path: string
-  respond(call: HttpCall): Promise<Outgoing>
-}
+type Endpoint = ReturnType<typeof listEndpoints>[number]
 
-function listEndpoints(deps: ApiDeps): readonly Endpoint[] {
-  const { ctx, routes, pages, unconfigured = [] } = deps
-  const endpoints: Endpoint[] = []
-  const add = (method: 'GET' | 'POST', path: string, respond: Endpoint['respond']) =>
-    endpoints.push({ method, path, respond })
-  for (const route of routes) add(route.method, route.path, (call) => metered(ctx, route, call))
-  for (const page of pages) add('GET', page.path, (call) => unmetered(ctx, call, page.read))
-  for (const { method, path, refusal } of unconfigured)
-    add(method, path, (call) => unmetered(ctx, call, async () => refusal))
-  add('POST', '/mcp', (call) => unmetered(ctx, call, () => answerMcp(deps, call)))
-  return endpoints
+/** Their paths are in OpenAPI form: `/api/dividends/{address}`. GET also answers HEAD. */
+function listEndpoints({ ctx, routes, pages, unconfigured = [] }: ApiDeps) {
+  const free = (method: Route['method'], path: string, read: Page['read']) => ({
+    method,
+    path,
+    respond: (call: HttpCall) => unmetered(ctx, call, read),
+  })
+  return [
+    ...routes.map((route) => ({
+      method: route.method,
+      path: route.path,
+      respond: (call: HttpCall) => metered(ctx, route, call),
+    })),
+    ...pages.map(({ path, read }) => free('GET', path, read)),
+    ...unconfigured.map(({ method, path, refusal }) => free(method, path, async () => refusal)),
+    free('POST', '/mcp', (call) => answerMcp(ctx, routes, call)),
+  ]
 }
 
 /** Counts and logs an answer by its route, never by values, because people paste keys into URLs. */
@@ -303,7 +303,8 @@ class HttpCall implements Call {
     this.method = request.method
     this.headers = request.headers
     this.addressBucket = addressBucket
-    this.path = isTexts(request.params) ? request.params : {}
+    // Fastify passes null if there are no parameters.
+    this.path = (request.params ?? {}) as Call['path']
     this.query = request.query instanceof Map ? request.query : NO_QUERY
     this.body = request.body
     this.#request = request
@@ -327,21 +328,11 @@ class HttpCall implements Call {
   }
 }
 
-/** Fastify passes null if there are no parameters. */
-function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  return typeof value === 'object' && value !== null
-}
-
 /** Uses a Map to make `__proto__` harmless (WHATWG URL). Node's header limit bounds the length. */
 function parseQuery(text: string): HttpQuery {
   if (text === '') return NO_QUERY
-  const query = new Map<string, string[]>()
-  for (const [name, value] of new URLSearchParams(text)) {
-    const values = query.get(name)
-    if (values === undefined) query.set(name, [value])
-    else values.push(value)
-  }
-  return query
+  const pairs = Map.groupBy(new URLSearchParams(text), ([name]) => name)
+  return new Map([...pairs].map(([name, own]) => [name, own.map(([, value]) => value)]))
 }
 
 /** Allows white space around the semicolon (RFC 9110, 8.3.1) and the usual misspelling of UTF-8. */
@@ -363,27 +354,18 @@ function readJsonBodies(app: FastifyInstance): void {
 }
 
 /** Finds the methods of a path, as in `Allow`; undefined for an unknown path. */
-function allowedMethods(
-  endpoints: readonly { readonly method: 'GET' | 'POST'; readonly path: string }[],
-): (path: string) => string | undefined {
-  const methods = new Map<string, Set<string>>()
-  for (const { method, path } of endpoints) {
-    const own = methods.get(path) ?? new Set(['OPTIONS'])
-    own.add(method)
-    if (method === 'GET') own.add('HEAD')
-    methods.set(path, own)
-  }
-  const entries = [...methods].map(([path, own]) => ({
-    pattern: toPattern(path),
-    literal: !path.includes('{'),
-    allow: [...own].sort().join(', '),
-  }))
+function allowedMethods(endpoints: readonly Endpoint[]): (path: string) => string | undefined {
+  const byPath = Map.groupBy(endpoints, ({ path }) => path)
+  const entries = [...byPath].map(([path, own]) => {
+    const methods = own.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    const parts = path.split(/\{[^}]+\}/).map(RegExp.escape)
+    return {
+      pattern: new RegExp(`^${parts.join('[^/]+')}$`),
+      isLiteral: parts.length === 1,
+      allow: [...methods, 'OPTIONS'].sort().join(', '),
+    }
+  })
   // Matches literal paths first, as the router does.
-  entries.sort((a, b) => Number(b.literal) - Number(a.literal))
+  entries.sort((a, b) => Number(b.isLiteral) - Number(a.isLiteral))
   return (path) => entries.find((entry) => entry.pattern.test(path))?.allow
-}
-
-function toPattern(path: string): RegExp {
-  const parts = path.split(/\{[^}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[^/]+')}$`)
 }

@@ -1,4 +1,5 @@
 import { ConnectionCut, getMeter, MeteringUnavailable } from '#accounts/metering/meter/meter.ts'
+import { HEADER_COMPONENTS } from '#api/openapi.ts'
 import { PLAIN_HEADERS, plainPage, toTable } from '#api/pages.ts'
 import { sleep, TtlCache } from '#base/async.ts'
 import type { Caller, RateLimitState } from '#base/caller.ts'
@@ -254,25 +255,10 @@ export function refuseFailure(ctx: Context, error: unknown, requestId: string): 
   return refuse('internal_error', 'internal error; quote the X-Request-Id to support')
 }
 
+const NOT_EXPOSED = ['Access-Control-Allow-Origin', 'Cache-Control', 'Content-Disposition']
+
 /** Headers that scripts of other origins may read. */
-const EXPOSED = [
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-RateLimit-Tier',
-  'X-RateLimit-Source',
-  'X-Request-Id',
-  'X-Ignored-Parameters',
-  'RateLimit-Policy',
-  'RateLimit',
-  'ETag',
-  'Link',
-  'Retry-After',
-  'WWW-Authenticate',
-  'PAYMENT-REQUIRED',
-  'PAYMENT-RESPONSE',
-  'X-PAYMENT-RESPONSE',
-]
+const EXPOSED = Object.keys(HEADER_COMPONENTS).filter((name) => !NOT_EXPOSED.includes(name))
 
 /**
  * `*` covers other headers, such as tracing, but never `Authorization`, and old browsers do not know it. Stock x402

@@ -1,10 +1,12 @@
-import type { Ask } from '#api/examples.ts'
+import type { Static } from 'typebox'
+import type { Ask, Reply } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { isRefusal, refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
+import type { statsShape } from '#data/stats/stats.ts'
 import { findToken } from '#ecosystem/priced-token.ts'
-import { CHART_NAMES, describeSource, type Meta, readChart } from './chart/charts.ts'
+import { CHART_NAMES, describeSource, readChart } from './chart/charts.ts'
 import { drawChart, type Theme, themes } from './chart/draw-chart.ts'
 import { dollars, short } from './chart/format.ts'
 import { type PictureKind, parseName, pickQuery, picturePage } from './picture-page.ts'
@@ -43,18 +45,6 @@ function charts({ ecosystem }: Context, ask: Ask): PictureKind {
 
 const BADGES = ['burned', 'holders', 'price', 'dividends', 'supply']
 
-/** Null for figures that are not followed, such as holders of a reward token. */
-interface Stats {
-  readonly lifetimeDividendsUsdAtPayout: number | null
-  readonly tokens: readonly {
-    readonly symbol: string
-    readonly totalBurned: string | null
-    readonly circulatingSupply: string | null
-    readonly holderCount: number | null
-    readonly priceUsd: number | null
-  }[]
-}
-
 function badges({ ecosystem }: Context, ask: Ask): PictureKind {
   return {
     path: '/badges/{file}',
@@ -68,10 +58,7 @@ function badges({ ecosystem }: Context, ask: Ask): PictureKind {
       return refuse('invalid_parameter', 'token is not a symbol of this service')
     },
     async draw({ name, query }) {
-      const { data, meta } = (await ask('getStats')) as {
-        readonly data: Stats
-        readonly meta: Meta
-      }
+      const { data, meta } = (await ask('getStats')) as Reply<typeof statsShape>
       const isStale = meta.chains.some(({ status }) => status === 'stale')
       return drawBadge({
         label: name === 'price' ? (query.token ?? name) : name,
@@ -82,7 +69,11 @@ function badges({ ecosystem }: Context, ask: Ask): PictureKind {
   }
 }
 
-function badgeValue(name: string, { tokens, ...stats }: Stats, symbol: string | undefined): string {
+function badgeValue(
+  name: string,
+  { tokens, ...stats }: Static<typeof statsShape>,
+  symbol: string | undefined,
+): string {
   if (name === 'dividends') return priced(stats.lifetimeDividendsUsdAtPayout)
   const token = tokens.find((each) => each.symbol === symbol)
   if (name === 'price') return priced(token?.priceUsd ?? null)

@@ -145,15 +145,9 @@ const FORMS = [
 
 const REDIRECT = { Location: '/scalar/v1', 'Cache-Control': 'private, max-age=300' }
 
-interface Shown {
-  readonly totalBurned: string | null
-  readonly burnedPct: number | null
-  readonly holderCount: number | null
-}
-
 function writeTitle({ ecosystem }: Context, { figures }: Snapshot): string {
   const { primary, service } = ecosystem
-  const totalBurned = figures && (figures.stats as Shown).totalBurned
+  const totalBurned = figures?.stats.totalBurned ?? null
   if (totalBurned === null) return service.name
   return `${short(Number(totalBurned))} ${primary.symbol} burned · ${service.name}`
 }
@@ -162,8 +156,8 @@ function writeDescription({ ecosystem }: Context, { figures }: Snapshot): string
   const chains = ecosystem.chains.map((chain) => chain.name).join(', ')
   const what = `Burns, dividends, holders and prices of ${ecosystem.primary.symbol}, read from ${chains}.`
   if (figures === null) return what
-  const { burnedPct, holderCount } = figures.stats as Shown
-  const { totalBurnedUsdNow } = figures.burns as { readonly totalBurnedUsdNow: number | null }
+  const { burnedPct, holderCount } = figures.stats
+  const { totalBurnedUsdNow } = figures.burns
   if (burnedPct === null || holderCount === null) return what
   const worth = totalBurnedUsdNow === null ? '' : `, worth ${dollars(totalBurnedUsdNow)} today`
   return `${percent(burnedPct)} burned${worth}; ${holderCount} holders. ${what}`

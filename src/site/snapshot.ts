@@ -1,13 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Ask, AskRefused } from '#api/examples.ts'
+import type { Static } from 'typebox'
+import { type Ask, AskRefused, type Reply } from '#api/examples.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import type { PageWords } from '#base/page-settings.ts'
 import { DAY_SECONDS, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
+import type { dayRow, totalShape } from '#data/burns/endpoints.ts'
 import { cards } from '#data/cards.ts'
 import { eventKinds } from '#data/kinds.ts'
+import type { historyShape } from '#data/stats/history.ts'
+import type { statsShape } from '#data/stats/stats.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
+import type { Values } from './chart/geometry.ts'
 
 export interface Snapshot {
   /** Time when the figures were read, or, without figures, when this was made. */
@@ -22,25 +27,7 @@ export interface Snapshot {
   readonly figures: SnapshotFigures | null
 }
 
-interface SnapshotFigures {
-  /** The `meta` of /api/stats, with its blocks. */
-  readonly meta: SnapshotMeta
-  readonly stats: unknown
-  readonly burns: unknown
-  readonly series: SnapshotSeries
-  readonly newest: readonly unknown[]
-  readonly leaders: readonly unknown[]
-  readonly holders: readonly unknown[]
-}
-
-interface SnapshotMeta {
-  readonly stale: boolean
-  readonly chains: readonly {
-    readonly status: string
-    readonly blockTimeUnix: number
-    readonly lagSeconds: number
-  }[]
-}
+type SnapshotFigures = Awaited<ReturnType<typeof readFigures>>
 
 const AGE_MAX_MS = 5_000
 
@@ -87,9 +74,9 @@ export function sharedSnapshot(
   return () => last.get('', make)
 }
 
-async function readFigures(ctx: Context, ask: Ask): Promise<SnapshotFigures> {
-  const { data: stats, meta } = (await ask('getStats')) as Body
-  const { data: burns } = (await ask('getBurnTotals')) as Body
+async function readFigures(ctx: Context, ask: Ask) {
+  const { data: stats, meta } = (await ask('getStats')) as Reply<typeof statsShape>
+  const { data: burns } = (await ask('getBurnTotals')) as Reply<typeof totalShape>
   return {
     meta,
     stats,
@@ -115,7 +102,7 @@ export async function isInTime(work: Promise<unknown>, timeoutMs = TIMEOUT_MS): 
 function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
   const chains = figures.meta.chains.map((chain) => ({
     ...chain,
-    status: 'stale',
+    status: 'stale' as const,
     lagSeconds: nowUnix - chain.blockTimeUnix,
   }))
   return { ...figures, meta: { ...figures.meta, stale: true, chains } }
@@ -124,13 +111,8 @@ function toStale(figures: SnapshotFigures, nowUnix: number): SnapshotFigures {
 /** Holder lists include excluded addresses; at least ten of these rows are ranked. */
 const HOLDER_ROWS = 14
 
-interface Body {
-  readonly data: unknown
-  readonly meta: SnapshotMeta
-}
-
 /** Returns the newest events of all kinds together. */
-async function newestOfAll(ask: Ask): Promise<readonly unknown[]> {
+async function newestOfAll(ask: Ask) {
   const lists = await Promise.all(
     cards.map(async ({ noun, list }) => {
       const query = { limit: String(NEWEST_ROWS) }
@@ -158,19 +140,7 @@ export function pickNewest<Row extends NewestRow>(
     .slice(0, NEWEST_ROWS)
 }
 
-/** One value per day, oldest first, today last; null if missing. */
-type DayValues = readonly (number | null)[]
-
-export interface SnapshotSeries {
-  /** Midnight UTC of the first day. */
-  readonly fromUnix: number
-  readonly days: number
-  /** Amounts burned each day in token units, by chain. */
-  readonly burned: Readonly<Record<string, DayValues>>
-  readonly burnedInAll: DayValues
-  /** Keyed by metric, as in /api/stats/history. */
-  readonly metrics: Readonly<Record<string, DayValues>>
-}
+export type SnapshotSeries = Awaited<ReturnType<typeof readSeries>>
 
 export const SNAPSHOT_DAYS = 90
 
@@ -184,31 +154,26 @@ const PAGE_METRICS: readonly string[] = [
     .map((each) => each.metric),
 ]
 
-interface Point {
-  readonly dateUnix: number
-  readonly value: number | null
-}
+type Point = Pick<Static<typeof historyShape>['points'][number], 'dateUnix' | 'value'>
 
 /** Reads daily values of the primary token for a period, from the first day with a figure. */
-export async function readSeries(
-  { ecosystem }: Context,
-  ask: Ask,
-  period: `${number}d` | 'all',
-): Promise<SnapshotSeries> {
+export async function readSeries({ ecosystem }: Context, ask: Ask, period: `${number}d` | 'all') {
   const chains = ecosystem.chains.map(({ name }) => name)
-  const [days = [], ...byChain] = await Promise.all(
-    ['all', ...chains].map((chain) => readRows<BurnDay>(ask, 'getDailyBurns', { period, chain })),
-  )
+  const burnsOf = (chain: string) =>
+    readRows<Static<typeof dayRow>>(ask, 'getDailyBurns', { period, chain })
+  const [days = [], ...byChain] = await Promise.all(['all', ...chains].map(burnsOf))
   const metrics = await Promise.all(PAGE_METRICS.map((metric) => history(ask, { period, metric })))
-  const burned = byChain.map((each) => each.map(toPoint(({ burned }) => burned)))
-  const inAll = days.map(toPoint(({ cumulative }) => cumulative))
+  const toPoints = (rows: typeof days, member: 'burned' | 'cumulative') =>
+    rows.map((day) => ({ dateUnix: day.dateUnix, value: Number(day[member]) }))
+  const burned = byChain.map((rows) => toPoints(rows, 'burned'))
+  const inAll = toPoints(days, 'cumulative')
   const all = [inAll, ...burned, ...metrics]
   const lastUnix = Math.max(...all.map((points) => points.at(-1)?.dateUnix ?? 0))
   const known = all.flat().filter(({ value }) => value !== null && value !== 0)
   const fromUnix = known.reduce((first, { dateUnix }) => Math.min(first, dateUnix), lastUnix)
   const count = (lastUnix - fromUnix) / DAY_SECONDS + 1
   // Matches points by date, because an answer from before midnight may stand in for a newer one.
-  const onDays = (points: readonly Point[]): DayValues => {
+  const onDays = (points: readonly Point[] = []): Values => {
     const values = new Map(points.map(({ dateUnix, value }) => [dateUnix, value]))
     return Array.from(
       { length: count },
@@ -216,36 +181,24 @@ export async function readSeries(
     )
   }
   return {
+    /** Midnight UTC of the first day. */
     fromUnix,
     days: count,
-    burned: Object.fromEntries(chains.map((chain, index) => [chain, onDays(burned[index] ?? [])])),
+    /** Token units a day. */
+    burned: Object.fromEntries(chains.map((chain, index) => [chain, onDays(burned[index])])),
     burnedInAll: onDays(inAll),
+    /** Empty if the token lacks the metric, such as a price, or it is not read yet. */
     metrics: Object.fromEntries(
-      PAGE_METRICS.map((metric, index) => {
-        const points = metrics[index] ?? []
-        return [metric, points.length === 0 ? [] : onDays(points)]
-      }),
+      PAGE_METRICS.map((metric, index) => [
+        metric,
+        metrics[index]?.length ? onDays(metrics[index]) : [],
+      ]),
     ),
   }
 }
 
-interface BurnDay {
-  readonly dateUnix: number
-  readonly burned: string
-  readonly cumulative: string
-}
-
-function toPoint(amountOf: (day: BurnDay) => string): (day: BurnDay) => Point {
-  return (day) => ({ dateUnix: day.dateUnix, value: Number(amountOf(day)) })
-}
-
-/** Empty if the token lacks the metric, such as a price, or it is not read yet. */
-async function history(
-  ask: Ask,
-  query: Readonly<Record<string, string>>,
-): Promise<readonly Point[]> {
-  const asking = ask('getStatsHistory', query)
-  const body = await known<{ readonly data: { readonly points: readonly Point[] } }>(asking)
+async function history(ask: Ask, query: Readonly<Record<string, string>>) {
+  const body = await known<Reply<typeof historyShape>>(ask('getStatsHistory', query))
   return body?.data.points ?? []
 }
 

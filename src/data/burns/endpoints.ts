@@ -77,7 +77,7 @@ function showSums(sums: Sums, decimals: number) {
   }
 }
 
-const dayRow = named('BurnDay', {
+export const dayRow = named('BurnDay', {
   date: Type.String({ format: 'date' }),
   dateUnix: unixTime,
   token: Type.String(),
@@ -122,7 +122,7 @@ function dailyBurns(ctx: Context): Route {
   })
 }
 
-const totalShape = named('BurnTotals', {
+export const totalShape = named('BurnTotals', {
   token: Type.String(),
   ...amountShapeOrNull('totalBurned'),
   totalBurnedUsdNow: usdOrNull,

@@ -166,7 +166,7 @@ function showWindow(sums: Sums) {
 
 const claimRow = eventRow('DividendClaim', {})
 
-const claimsShape = named('WalletClaims', {
+export const claimsShape = named('WalletClaims', {
   address: addressText,
   summary: named('ClaimSummary', {
     claimCount: Type.Integer(),

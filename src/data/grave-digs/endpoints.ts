@@ -38,7 +38,7 @@ export const graveDigEndpoints = {
   routes: (ctx: Context) => [listRoute(ctx, list), leaderboard(ctx)],
 }
 
-const leaderRow = named('Leader', {
+export const leaderRow = named('Leader', {
   rank: Type.Integer({ minimum: 1 }),
   address: addressText,
   token: Type.String(),

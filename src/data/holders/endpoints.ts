@@ -125,7 +125,7 @@ function nameFilters({ token, chain }: ScopeQuery): string {
   return hashFilters([HOLDERS, token.symbol, chain?.name])
 }
 
-const holderShape = named('WalletHolding', {
+export const holderShape = named('WalletHolding', {
   rank: nullable(Type.Integer({ minimum: 1 }), {
     description: `Null if it holds none, is excluded, or is not among the first ${RANKED_MAX}`,
   }),

@@ -230,7 +230,7 @@ const hourShape = named('PriceHour', {
   close: price,
 })
 
-const historyShape = named('StatsHistory', {
+export const historyShape = named('StatsHistory', {
   metric: Type.Enum([...METRICS]),
   token: Type.String({ description: 'A symbol, or `all` for dividends of every reward token' }),
   unit: Type.Enum(['token', 'usd', 'count']),

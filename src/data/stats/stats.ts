@@ -97,7 +97,7 @@ const tokenShape = named('TokenStats', {
   marketCapUsdExact: nullable(priceText),
 })
 
-const statsShape = named('Stats', {
+export const statsShape = named('Stats', {
   ...amountShapeOrNull('totalBurned'),
   burnedPct: nullable(Type.Number(), {
     description:

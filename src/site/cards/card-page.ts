@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { renderAsync } from '@resvg/resvg-js'
-import type { Ask } from '#api/examples.ts'
+import type { Ask, Reply } from '#api/examples.ts'
 import type { Page } from '#api/pages.ts'
 import { type Address, parseAddress } from '#base/address.ts'
 import { PACKAGE_ROOT } from '#base/package-root.ts'
 import { refuse } from '#base/refusal.ts'
 import { escapeMarkup } from '#base/text.ts'
 import type { Context } from '#context.ts'
+import type { totalShape } from '#data/burns/endpoints.ts'
 import type { WalletFigures, Wallets } from '#site/wallet/wallet-figures.ts'
 import { dayName, dollars, ordinal, percent } from '../chart/format.ts'
 import { picturePage } from '../picture-page.ts'
@@ -32,7 +33,7 @@ export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
       const wallet = parseAddress(query.wallet ?? '')
       const card =
         wallet === undefined
-          ? burnCard((await ask('getBurnTotals')) as Burns)
+          ? burnCard((await ask('getBurnTotals')) as Reply<typeof totalShape>)
           : walletCard(await wallets.figures(wallet))
       return drawCard(card)
     },
@@ -50,18 +51,8 @@ function tooMany(waitMs: number) {
   })
 }
 
-interface Burns {
-  readonly data: {
-    readonly token: string
-    readonly totalBurned: string | null
-    readonly pctOfMinted: number | null
-    readonly last24h: { readonly burned: string | null }
-  }
-  readonly meta: { readonly asOfUnix: number }
-}
-
 /** Leaves out unknown figures. */
-function burnCard({ data, meta }: Burns): Card {
+function burnCard({ data, meta }: Reply<typeof totalShape>): Card {
   const { token, totalBurned, pctOfMinted, last24h } = data
   return {
     title: `${token} burned to date`,

@@ -1,5 +1,8 @@
-import type { Ask } from '#api/examples.ts'
+import type { TArray, TSchema } from 'typebox'
+import type { Ask, Reply } from '#api/examples.ts'
+import type { dayRow } from '#data/burns/endpoints.ts'
 import { cards } from '#data/cards.ts'
+import type { historyShape } from '#data/stats/history.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type EventChart, inWords } from '../event-card.ts'
 import type { Picture } from '../picture-page.ts'
@@ -22,33 +25,6 @@ const byName = new Map(METRIC_CHARTS.map((each) => [each.name, each]))
 
 export const CHART_NAMES: readonly string[] = ['burns', ...byName.keys()]
 
-export interface Meta {
-  readonly chains: readonly {
-    readonly chain: string
-    readonly blockNumber: number
-    readonly status: string
-    readonly lagSeconds: number
-  }[]
-}
-
-interface BurnsBody {
-  readonly data: readonly {
-    readonly dateUnix: number
-    readonly token: string
-    readonly burned: string
-  }[]
-  readonly meta: Meta
-}
-
-interface HistoryBody {
-  readonly data: {
-    readonly token: string
-    readonly unit: 'token' | 'usd' | 'count'
-    readonly points: readonly { readonly dateUnix: number; readonly value: number | null }[]
-  }
-  readonly meta: Meta
-}
-
 /** Throws AskRefused while the data is not ready. */
 export async function readChart(
   { chains, service }: Ecosystem,
@@ -58,7 +34,8 @@ export async function readChart(
   const chart = byName.get(name)
   if (chart === undefined) return readBurns(chains, ask, query)
   const { metric, title, marks } = chart
-  const { data, meta } = (await ask('getStatsHistory', { ...query, metric })) as HistoryBody
+  const asking = ask('getStatsHistory', { ...query, metric })
+  const { data, meta } = (await asking) as Reply<typeof historyShape>
   const first = firstKnown([data.points.map(({ value }) => value)])
   const points = marks === 'line' ? data.points.slice(first) : data.points
   const values = points.map(({ value }) => value)
@@ -82,12 +59,14 @@ async function readBurns(
   ask: Ask,
   { chain = 'all', ...query }: Picture['query'],
 ): Promise<Chart> {
-  const whole = (await ask('getDailyBurns', { ...query, chain })) as BurnsBody
+  const read = async (chain: string) =>
+    (await ask('getDailyBurns', { ...query, chain })) as Reply<TArray<typeof dayRow>>
+  const whole = await read(chain)
   const shown = chain === 'all' ? chains.map(({ name }) => name) : [chain]
   const [first] = whole.data
   const series = await Promise.all(
     shown.map(async (name) => {
-      const { data } = (await ask('getDailyBurns', { ...query, chain: name })) as BurnsBody
+      const { data } = await read(name)
       // With period `all`, each chain's days begin at its own first burn.
       const burned = new Map(data.map((day) => [day.dateUnix, Number(day.burned)]))
       return { name, values: whole.data.map(({ dateUnix }) => burned.get(dateUnix) ?? 0) }
@@ -107,7 +86,7 @@ async function readBurns(
 }
 
 /** Names the blocks of the figures, and the age of silent chains' figures. */
-export function describeSource({ chains }: Meta): string {
+export function describeSource({ chains }: Reply<TSchema>['meta']): string {
   const blocks = chains.map(({ chain, blockNumber, status, lagSeconds }) => {
     const silent = status === 'stale' ? ` (stale, ${formatAge(lagSeconds)} old)` : ''
     return `${chain} ${blockNumber.toLocaleString('en')}${silent}`

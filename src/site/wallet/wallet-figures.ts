@@ -1,14 +1,20 @@
 import { LRUCache } from 'lru-cache'
-import type { Ask } from '#api/examples.ts'
+import type { Static } from 'typebox'
+import type { Ask, Reply } from '#api/examples.ts'
+import type { serviceShape } from '#api/meta-route.ts'
 import { type Address, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { formatDecimal } from '#base/money.ts'
 import { type Clock, lastDays, MINUTE_MS, startOfDay, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { cards } from '#data/cards.ts'
-import type { UnknownPrice } from '#data/prices/price-book.ts'
+import type { claimsShape } from '#data/dividends/endpoints.ts'
+import type { leaderRow } from '#data/grave-digs/endpoints.ts'
+import type { holderShape } from '#data/holders/endpoints.ts'
+import type { metaSchema, PageMeta } from '#data/meta.ts'
+import type { statsShape } from '#data/stats/stats.ts'
 import type { Call } from '#route.ts'
-import { describeSource, type Meta } from '../chart/charts.ts'
+import { describeSource } from '../chart/charts.ts'
 import type { EventCard } from '../event-card.ts'
 import {
   isInTime,
@@ -16,90 +22,22 @@ import {
   NEWEST_ROWS,
   type NewestRow,
   pickNewest,
+  readRows,
   SNAPSHOT_DAYS,
 } from '../snapshot.ts'
+
 /** Figures of a wallet's page and picture. */
-export interface WalletFigures {
-  readonly madeUnix: number
-  readonly address: string
-  /** Names the blocks, such as `As of block base 1,234`. */
-  readonly source: string
-  readonly held: readonly WalletHolding[]
-  /** In the form of `/api/dividends/{address}` and `/api/keys/gate`. */
-  readonly claims: { readonly usdAtClaim: number | null } | null
-  /** The wallet's activity, by noun of the events. */
-  readonly done: Readonly<Record<string, Done | null>>
-  /** Null if the wallet is not among the first 100 diggers. */
-  readonly digger: Digger | null
-  readonly gate: object | null
-  readonly newest: readonly NewestRow[]
-}
+export type WalletFigures = Awaited<ReturnType<typeof walletFigures>>
 
 /** A token that the wallet may hold. */
-export interface WalletHolding {
-  readonly token: string
-  readonly priceUsd: number | null
-  readonly priceUnknown: UnknownPrice['gap'] | null
-  readonly change24hPct: number | null
-  readonly holderCount: number | null
-  readonly inAll: Balance | null
-  /** Null while the chain's history is read. */
-  readonly chains: readonly { readonly chain: string; readonly own: Balance | null }[]
-}
+export type WalletHolding = Awaited<ReturnType<typeof readHolding>>
 
-export interface Balance {
-  readonly balance: string
-  readonly change24h: string
-  /** Share of the supply on the chains where the wallet has a balance. */
-  readonly sharePct: number
-  readonly rank: number | null
-  readonly excluded: boolean
-}
+export type Balance = Static<typeof holderShape>
 
 /** Sums of the newest events of one kind. */
-export interface Done {
-  /** Whether the sums include all events. */
-  readonly isWhole: boolean
-  readonly tokens: readonly {
-    readonly token: string
-    readonly count: number
-    readonly amount: string
-  }[]
-  /** Value at the time for each of the last 90 days, today last; null if unknown. */
-  readonly usdByDay: readonly (number | null)[]
-  /** Events in these days without a price, which the values leave out. */
-  readonly unpricedCount: number
-}
+export type Done = ReturnType<typeof sumDone>
 
-interface Digger {
-  readonly rank: number
-  readonly address: string
-  readonly token: string
-  readonly totalClaimed: string
-  readonly sharePct: number
-  readonly digCount: number
-}
-
-interface PageService {
-  readonly notConfigured: readonly string[]
-  readonly tokens: readonly {
-    readonly symbol: string
-    readonly role: string
-    readonly decimals: number
-    readonly addresses: Readonly<Record<string, string>>
-  }[]
-}
-
-interface Stats {
-  readonly prices: Readonly<
-    Record<string, { readonly usd: number; readonly change24hPct: number | null }>
-  >
-  readonly tokens: readonly {
-    readonly symbol: string
-    readonly holderCount: number | null
-    readonly priceUnknown: UnknownPrice['gap'] | null
-  }[]
-}
+type Service = Static<typeof serviceShape>
 
 /** Data for a wallet's page. */
 export interface WalletShown {
@@ -116,33 +54,32 @@ const ROWS_MAX = 100
 export async function walletFigures(
   ask: Ask,
   { wallet, nowUnix }: { readonly wallet: Address; readonly nowUnix: number },
-): Promise<WalletFigures> {
+) {
   const address = showAddress(wallet)
-  const service = (await ask('getMeta')) as PageService
-  const { data: stats, meta } = (await ask('getStats')) as {
-    readonly data: Stats
-    readonly meta: Meta
-  }
+  const service = (await ask('getMeta')) as Service
+  const { data: stats, meta } = (await ask('getStats')) as Reply<typeof statsShape>
   const tracked = service.tokens.filter(({ role }) => role !== 'reward')
   const [held, claims, diggers, gate, ...events] = await Promise.all([
-    Promise.all(tracked.map((token) => readHolding(ask, { token, stats, address }))),
-    known<{ data: { readonly summary: WalletFigures['claims'] } }>(
+    Promise.all(tracked.map((token) => readHolding(ask, token, stats, address))),
+    known<Reply<typeof claimsShape>>(
       ask('getWalletClaims', { limit: String(NEWEST_ROWS) }, { address }),
     ),
-    known<{ data: readonly Digger[] }>(ask('rankGraveDiggers', { limit: String(ROWS_MAX) })),
+    readRows<Static<typeof leaderRow>>(ask, 'rankGraveDiggers', { limit: String(ROWS_MAX) }),
     // Without a gate this route does not exist.
     service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
     ...cards.map((card) => readEvents(ask, { card, service, address, nowUnix })),
   ])
   const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
-  const digger = diggers?.data.find((each) => each.address === address) ?? null
+  const digger = diggers.find((each) => each.address === address) ?? null
   return {
     madeUnix: nowUnix,
     address,
     source: describeSource(meta),
     held,
     claims: claims?.data.summary ?? null,
+    /** The wallet's activity, by noun of the events. */
     done,
+    /** Null if the wallet is not among the first 100 diggers. */
     digger: digger && { ...digger, digCount: countDigs(done.dig) ?? digger.digCount },
     gate,
     newest: pickNewest(events.map(({ rows }) => rows)),
@@ -157,19 +94,16 @@ function countDigs(digs: Done | null | undefined): number | null {
 
 async function readHolding(
   ask: Ask,
-  {
-    token,
-    stats,
-    address,
-  }: { token: PageService['tokens'][number]; stats: Stats; address: string },
-): Promise<WalletHolding> {
-  const { symbol } = token
+  { symbol, addresses }: Service['tokens'][number],
+  stats: Static<typeof statsShape>,
+  address: string,
+) {
   const own = async (chain: string) => {
     const asking = ask('getHolder', { token: symbol, chain }, { address })
-    return (await known<{ readonly data: Balance }>(asking))?.data ?? null
+    return (await known<Reply<typeof holderShape>>(asking))?.data ?? null
   }
   const shown = stats.tokens.find((each) => each.symbol === symbol)
-  const chains = Object.keys(token.addresses)
+  const chains = Object.keys(addresses)
   const [inAll = null, ...byChain] = await Promise.all(['all', ...chains].map(own))
   return {
     token: symbol,
@@ -178,6 +112,7 @@ async function readHolding(
     holderCount: shown?.holderCount ?? null,
     priceUnknown: shown?.priceUnknown ?? null,
     inAll,
+    /** `own` is null while the chain's history is read. */
     chains: chains.map((chain, index) => ({ chain, own: byChain[index] ?? null })),
   }
 }
@@ -192,10 +127,7 @@ interface Row extends NewestRow {
 
 interface List {
   readonly data: readonly Row[]
-  readonly meta: {
-    readonly asOfUnix: number
-    readonly page: { readonly nextCursor: string | null }
-  }
+  readonly meta: Static<typeof metaSchema> & { readonly page: PageMeta }
 }
 
 async function readEvents(
@@ -205,7 +137,7 @@ async function readEvents(
     service,
     address,
     nowUnix,
-  }: { card: EventCard; service: PageService; address: string; nowUnix: number },
+  }: { card: EventCard; service: Service; address: string; nowUnix: number },
 ) {
   const { noun, list } = card
   const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
@@ -213,7 +145,7 @@ async function readEvents(
   return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
 }
 
-function sumDone({ data, meta }: List, service: PageService, nowUnix: number): Done {
+function sumDone({ data, meta }: List, service: Service, nowUnix: number) {
   // Drops distributions: they put money into a pot, and the wallet that they name was not paid.
   const rows = data.filter(({ kind }) => kind !== 'distribution')
   const tokens = [...Map.groupBy(rows, ({ token }) => token)].map(([token, own]) => {
@@ -229,9 +161,12 @@ function sumDone({ data, meta }: List, service: PageService, nowUnix: number): D
   )
   const shown = days.flatMap((each) => each ?? [])
   return {
+    /** Whether the sums include all events. */
     isWhole,
     tokens,
+    /** Value at the time for each of the last 90 days, today last; null if unknown. */
     usdByDay: days.map((each) => each && sumUsd(each)),
+    /** Events in these days without a price, which the values leave out. */
     unpricedCount: shown.filter(({ amountUsdAtEvent }) => amountUsdAtEvent === null).length,
   }
 }
