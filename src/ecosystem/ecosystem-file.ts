@@ -5,62 +5,27 @@ import { eventLists } from '#data/kinds.ts'
 import {
   addressText,
   argumentName,
+  chainEntry,
   chainName,
   closed,
   decimalText,
+  entryOf,
   eventText,
   mapping,
   symbol,
+  text,
+  url,
 } from './fields.ts'
 import { priceSchema } from './price-kinds.ts'
 
-const text = (pattern: string, description: string) => Type.String({ pattern, description })
-
-const url = text('^https?://[^\\s/]+[^\\s]*$', 'a URL that begins with http:// or https://')
-
-const chain = Type.Object(
-  {
-    name: chainName,
-    id: Type.Integer({ minimum: 1, description: 'Chain id (EIP-155)' }),
-    rpcUrls: Type.Array(url, {
-      minItems: 1,
-      description: 'JSON-RPC endpoints, the preferred one first',
-    }),
-    explorerUrl: Type.Optional(url),
-    startBlock: Type.Integer({
-      minimum: 0,
-      description: 'The first block that can hold an event of the ecosystem',
-    }),
-    pollIntervalMs: Type.Integer({ minimum: 100, maximum: 60_000 }),
-    finality: Type.Union([Type.Literal('tag'), Type.Integer({ minimum: 1, maximum: 100_000 })], {
-      description:
-        '"tag" where the node knows safe and finalized, else the depth in blocks that counts as final',
-    }),
-    staleAfterSeconds: Type.Integer({
-      minimum: 5,
-      description: 'The chain is stale once its newest block is older than this',
-    }),
-    proofs: Type.Optional(
-      Type.Enum(['every', 'deposits'], {
-        description:
-          '"every" (default): all logs of new blocks are proven by receipts; "deposits": only those of payments',
-      }),
-    ),
-  },
-  closed,
-)
-
-const bridge = Type.Object(
-  {
-    chain: chainName,
-    address: addressText,
-    event: eventText,
-    amount: argumentName,
-    /** Names the token of a bridge that moves others too: anyone can list one of their own there. */
-    where: mapping.where,
-  },
-  closed,
-)
+const bridge = entryOf({
+  chain: chainName,
+  address: addressText,
+  event: eventText,
+  amount: argumentName,
+  /** Names the token of a bridge that moves others too: anyone can list one of their own there. */
+  where: mapping.where,
+})
 
 const addressOrCoin = Type.String({
   pattern: '^(0x[0-9a-fA-F]{40}|native)$',
@@ -68,43 +33,36 @@ const addressOrCoin = Type.String({
     'an address: 0x and 40 hex digits, with the EIP-55 checksum if in mixed case, or "native" for the coin of the chain',
 })
 
-const token = Type.Object(
-  {
-    symbol,
-    name: Type.String({ minLength: 1, maxLength: 64 }),
-    role: Type.Enum(['primary', 'secondary', 'reward']),
-    decimals: Type.Integer({ minimum: 0, maximum: 36 }),
-    addresses: recordOf(addressOrCoin, { minProperties: 1 }),
-    price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
-    bridges: Type.Optional(Type.Array(bridge)),
-  },
-  closed,
-)
+const token = entryOf({
+  symbol,
+  name: Type.String({ minLength: 1, maxLength: 64 }),
+  role: Type.Enum(['primary', 'secondary', 'reward']),
+  decimals: Type.Integer({ minimum: 0, maximum: 36 }),
+  addresses: recordOf(addressOrCoin, { minProperties: 1 }),
+  price: Type.Optional(Type.Union([priceSchema, Type.Array(priceSchema, { minItems: 1 })])),
+  bridges: Type.Optional(Type.Array(bridge)),
+})
 
-const payment = Type.Object(
-  {
-    chain: chainName,
-    asset: addressText,
-    symbol,
-    domain: Type.Object({ name: Type.String(), version: Type.String() }, closed),
-    confirmations: Type.Integer({ minimum: 0, maximum: 10_000 }),
-    settle: Type.Optional(
-      Type.Object(
-        { facilitator: Type.String({ description: 'URL of an x402 facilitator' }) },
-        {
-          ...closed,
-          description:
-            'who settles x402 payments; without it, the wallet of SEXTON_SETTLING_KEY_FILE in this service',
-        },
-      ),
+const payment = entryOf({
+  chain: chainName,
+  asset: addressText,
+  symbol,
+  domain: entryOf({ name: Type.String(), version: Type.String() }),
+  confirmations: Type.Integer({ minimum: 0, maximum: 10_000 }),
+  settle: Type.Optional(
+    Type.Object(
+      { facilitator: Type.String({ description: 'URL of an x402 facilitator' }) },
+      {
+        ...closed,
+        description:
+          'who settles x402 payments; without it, the wallet of SEXTON_SETTLING_KEY_FILE in this service',
+      },
     ),
-    payTo: Type.Array(
-      Type.Object({ address: addressText, since: Type.String({ format: 'date' }) }, closed),
-      { minItems: 1 },
-    ),
-  },
-  closed,
-)
+  ),
+  payTo: Type.Array(entryOf({ address: addressText, since: Type.String({ format: 'date' }) }), {
+    minItems: 1,
+  }),
+})
 
 const color = Type.Object(
   { light: hexColor('light'), dark: hexColor('dark') },
@@ -127,94 +85,76 @@ const words = Type.Partial(
   closed,
 )
 
-const colors = Type.Object(
-  {
-    chains: Type.Optional(
-      Type.Array(color, {
-        minItems: 1,
-        maxItems: 4,
-        description: 'of the chains in charts, in the order of the file',
-      }),
-    ),
-    accent: Type.Optional(color),
-  },
-  closed,
-)
+const colors = entryOf({
+  chains: Type.Optional(
+    Type.Array(color, {
+      minItems: 1,
+      maxItems: 4,
+      description: 'of the chains in charts, in the order of the file',
+    }),
+  ),
+  accent: Type.Optional(color),
+})
 
 const depthBlocks = Type.Integer({ minimum: 0, maximum: 10_000 })
 
 const gate = Type.Union([
   Type.Literal('open'),
-  Type.Object(
-    {
-      chain: chainName,
-      minimumUsd: decimalText,
-      depthBlocks,
-      averagePriceMinutes: Type.Integer({ minimum: 1, maximum: 1_440 }),
-    },
-    closed,
-  ),
+  entryOf({
+    chain: chainName,
+    minimumUsd: decimalText,
+    depthBlocks,
+    averagePriceMinutes: Type.Integer({ minimum: 1, maximum: 1_440 }),
+  }),
 ])
 
 const quotas = Object.fromEntries(
   tiers.map(({ name }) => [name, Type.Optional(Type.Integer({ minimum: 1 }))]),
 ) as Record<Tier, TOptional<TInteger>>
 
-const share = Type.Object(
-  {
-    token: Type.Optional(Type.String()),
-    supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
-    depthBlocks: Type.Optional(depthBlocks),
-  },
-  closed,
-)
+const share = entryOf({
+  token: Type.Optional(Type.String()),
+  supplyPerMille: Type.Integer({ minimum: 1, maximum: 1_000 }),
+  depthBlocks: Type.Optional(depthBlocks),
+})
 
 const shares = Object.fromEntries(
   shareTiers.map(({ name }) => [name, Type.Optional(share)]),
 ) as Record<ShareTier, TOptional<typeof share>>
 
 /** Schema of the operator's file; docs/ecosystem-file.md is generated from it. */
-export const ecosystemFile = Type.Object(
-  {
-    service: Type.Object(
-      {
-        name: Type.String({
-          pattern: '^[\\x21-\\x7e][\\x20-\\x7e]{0,63}$',
-          description: 'a name of 1 to 64 printable ASCII characters',
-        }),
-        keyPrefix: Type.String({
-          pattern: '^[a-z][a-z0-9]{1,11}$',
-          description: 'a prefix of 2 to 12 lower-case letters and digits, such as "svc"',
-        }),
-        publicBaseUrl: text('^https?://[^\\s/?#]+/?$', 'a URL without a path'),
-        pricingDocsUrl: Type.Optional(url),
-        colors: Type.Optional(colors),
-        links: Type.Optional(links),
-        words: Type.Optional(words),
-      },
-      closed,
-    ),
-    chains: Type.Array(chain, { minItems: 1 }),
-    tokens: Type.Array(token, { minItems: 1 }),
-    supply: Type.Optional(
-      Type.Object(
-        {
-          burnAddresses: Type.Optional(Type.Array(addressText)),
-          nonCirculating: Type.Optional(
-            Type.Array(Type.Object({ address: addressText, label: Type.String() }, closed)),
-          ),
-        },
-        closed,
+export const ecosystemFile = entryOf({
+  service: entryOf({
+    name: Type.String({
+      pattern: '^[\\x21-\\x7e][\\x20-\\x7e]{0,63}$',
+      description: 'a name of 1 to 64 printable ASCII characters',
+    }),
+    keyPrefix: Type.String({
+      pattern: '^[a-z][a-z0-9]{1,11}$',
+      description: 'a prefix of 2 to 12 lower-case letters and digits, such as "svc"',
+    }),
+    publicBaseUrl: text('^https?://[^\\s/?#]+/?$', 'a URL without a path'),
+    pricingDocsUrl: Type.Optional(url),
+    colors: Type.Optional(colors),
+    links: Type.Optional(links),
+    words: Type.Optional(words),
+  }),
+  chains: Type.Array(chainEntry, { minItems: 1 }),
+  tokens: Type.Array(token, { minItems: 1 }),
+  supply: Type.Optional(
+    entryOf({
+      burnAddresses: Type.Optional(Type.Array(addressText)),
+      nonCirculating: Type.Optional(
+        Type.Array(entryOf({ address: addressText, label: Type.String() })),
       ),
-    ),
-    ...eventLists,
-    payment: Type.Optional(payment),
-    quotas: Type.Optional(Type.Object(quotas, closed)),
-    pricePerCallUsd: Type.Optional(decimalText),
-    gate: Type.Optional(gate),
-    ...shares,
-  },
-  closed,
-)
+    }),
+  ),
+  ...eventLists,
+  payment: Type.Optional(payment),
+  quotas: Type.Optional(entryOf(quotas)),
+  pricePerCallUsd: Type.Optional(decimalText),
+  gate: Type.Optional(gate),
+  ...shares,
+})
 
 export type EcosystemFile = Static<typeof ecosystemFile>

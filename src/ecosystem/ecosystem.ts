@@ -1,6 +1,5 @@
 import type { Address } from '#base/address.ts'
 import type { MicroUsd } from '#base/money.ts'
-import type { PageColors, PageLinks, PageWords } from '#base/page-settings.ts'
 import { type Quotas, type ShareTier, shareTiers } from '#base/tier.ts'
 import { type EventSources, eventKinds } from '#data/kinds.ts'
 import type { EcosystemFile } from './ecosystem-file.ts'
@@ -43,16 +42,8 @@ type SharesOfTiers = { readonly [Name in ShareTier]: SupplyShare | null }
 export interface Ecosystem extends EventSources, SharesOfTiers {
   /** What it was resolved from. Only this can cross to another thread. */
   readonly file: EcosystemFile
-  readonly service: {
-    readonly name: string
-    readonly keyPrefix: string
-    /** Has no trailing slash. */
-    readonly publicBaseUrl: string
-    readonly pricingDocsUrl: string
-    readonly colors: PageColors
-    readonly links: PageLinks
-    readonly words: PageWords
-  }
+  /** Its `publicBaseUrl` has no trailing slash. */
+  readonly service: Required<EcosystemFile['service']>
   readonly chains: readonly Chain[]
   readonly tokens: readonly PricedToken[]
   readonly primary: PricedToken

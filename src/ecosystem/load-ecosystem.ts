@@ -6,6 +6,7 @@ import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import type { TSchema } from 'typebox'
+import type { TLocalizedValidationError as ShapeError } from 'typebox/error'
 import { Check, Errors } from 'typebox/schema'
 import { Pointer } from 'typebox/value'
 import { isObject } from '#base/json.ts'
@@ -217,14 +218,6 @@ interface Unit {
   readonly at: string
 }
 
-interface ShapeError {
-  readonly keyword: string
-  readonly schemaPath: string
-  readonly instancePath: string
-  readonly params: object
-  readonly message: string
-}
-
 function note(problems: Problems, unit: Unit): boolean {
   const [isRight, errors] = Errors(unit.schema, unit.value)
   const seen = new Set<string>()
@@ -253,25 +246,19 @@ const MEMBERS = new Set(['required', 'additionalProperties'])
 function describe(error: ShapeError, { schema, value, at }: Unit): readonly [string, string][] {
   const { keyword, schemaPath, instancePath } = error
   const field = toField(at + instancePath)
-  const params = error.params as Readonly<Record<string, unknown>>
-  const inside = (names: unknown, message: string) =>
-    [names]
-      .flat()
-      .map((name): [string, string] => [
-        field === 'file' ? String(name) : `${field}.${name}`,
-        message,
-      ])
-  if (keyword === 'required') return inside(params.requiredProperties, 'is missing')
+  const inside = (names: readonly string[], message: string) =>
+    names.map((name): [string, string] => [field === 'file' ? name : `${field}.${name}`, message])
+  if (keyword === 'required') return inside(error.params.requiredProperties, 'is missing')
   if (keyword === 'additionalProperties')
     return inside(
-      params.additionalProperties,
+      error.params.additionalProperties,
       'is not a known field; remove it or check its spelling',
     )
   const failed = Pointer.Get(schema, schemaPath.replace(/^#/, ''))
   const isDescribed = keyword === 'pattern' || keyword === 'anyOf'
   const wanted =
     keyword === 'enum'
-      ? `must be one of ${[params.allowedValues].flat().join(', ')}`
+      ? `must be one of ${error.params.allowedValues.join(', ')}`
       : isDescribed && isObject(failed) && failed.description !== undefined
         ? `must be ${failed.description}`
         : error.message

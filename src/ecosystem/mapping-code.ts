@@ -8,7 +8,7 @@ import { isObject } from '#base/json.ts'
 import { DecodeError, type EventArguments } from './event-arguments.ts'
 import type { CodeModule, MappingCode, RowMember } from './event-source.ts'
 import type { ModuleEvent } from './module-types.ts'
-import type { MappingContext } from './resolver.ts'
+import type { Resolver } from './resolver.ts'
 
 /** Returns the arguments of each row. Throws DecodeError if the module throws, or a row is wrong. */
 export function runCode(code: MappingCode, event: ModuleEvent): readonly EventArguments[] {
@@ -105,12 +105,12 @@ export interface Coded {
  * its rows have.
  */
 export function readByCode<Entry extends { readonly token?: string; readonly rows?: string }>(
-  context: MappingContext,
+  resolver: Resolver,
   entry: Entry,
   members: readonly RowMember[],
 ): Entry & Coded {
   if (entry.rows === undefined) return { ...entry, decided: [] }
-  const module = load(context, entry.rows)
+  const module = load(resolver, entry.rows)
   // `keep` decides no field; `rows` decides all.
   const isDeciding = module === undefined || module.rows !== undefined
   const decided = members.filter(
@@ -118,17 +118,13 @@ export function readByCode<Entry extends { readonly token?: string; readonly row
   )
   const named = decided.map((member) => {
     if (entry[member.field as keyof Entry] !== undefined)
-      context.resolver.problems.add(
-        `${context.field}.${member.field}`,
-        `is decided by ${module?.file}; remove it here, or there`,
-      )
+      resolver.report(member.field, `is decided by ${module?.file}; remove it here, or there`)
     return [member.field, computed(member)]
   })
   return { ...entry, ...Object.fromEntries(named), decided, ...(module && { module }) }
 }
 
-function load({ resolver, field }: MappingContext, path: string): CodeModule | undefined {
-  const { problems } = resolver
+function load(resolver: Resolver, path: string): CodeModule | undefined {
   const file = basename(path)
   try {
     const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
@@ -136,11 +132,11 @@ function load({ resolver, field }: MappingContext, path: string): CodeModule | u
     const rows = isFunction(own.rows) && { rows: own.rows }
     const keep = isFunction(own.keep) && { keep: own.keep }
     if ((rows === false) === (keep === false))
-      problems.add(`${field}.rows`, `${file} must export either a function "rows" or one "keep"`)
+      resolver.report('rows', `${file} must export either a function "rows" or one "keep"`)
     return { file, digest, ...rows, ...keep }
   } catch (error) {
     const reason = error instanceof Error ? error.message : error
-    return problems.add(`${field}.rows`, `cannot be loaded: ${reason}`)
+    return resolver.report('rows', `cannot be loaded: ${reason}`)
   }
 }
 
@@ -149,9 +145,9 @@ function isFunction(value: unknown): value is (event: ModuleEvent) => unknown {
 }
 
 /** Stands for a field that is missing. */
-export function missing({ resolver, field }: MappingContext, name: string): string {
-  resolver.problems.add(
-    `${field}.${name}`,
+export function missing(resolver: Resolver, name: string): string {
+  resolver.report(
+    name,
     'is missing: name the argument that holds it, or a module that decides it as rows',
   )
   return computed({ name })

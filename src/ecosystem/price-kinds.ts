@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed } from './fields.ts'
+import { entryOf } from './fields.ts'
 import { chainlink } from './price-kinds/chainlink.ts'
 import { curve, curveCrypto, curveCryptoNg } from './price-kinds/curve.ts'
 import { erc4626 } from './price-kinds/erc4626.ts'
@@ -28,13 +28,10 @@ const since = Type.Union([Type.Integer({ minimum: 0 }), Type.String({ format: 'd
 })
 
 /** Which fields a kind needs is checked later, so that each mistake has its own message. */
-export const priceSchema = Type.Object(
-  {
-    kind: Type.Enum(priceKinds.map(({ kind }) => kind)),
-    since: Type.Optional(since),
-    ...Type.Partial(Type.Object(priceFields)).properties,
-  },
-  closed,
-)
+export const priceSchema = entryOf({
+  kind: Type.Enum(priceKinds.map(({ kind }) => kind)),
+  since: Type.Optional(since),
+  ...Type.Partial(Type.Object(priceFields)).properties,
+})
 
 export type PriceFile = Static<typeof priceSchema>

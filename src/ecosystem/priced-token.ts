@@ -1,24 +1,18 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import type { AbiFunction } from 'ox/AbiFunction'
+import type { Static } from 'typebox'
 import type { Address, Hash } from '#base/address.ts'
 import type { MicroUsd, Price } from '#base/money.ts'
 import type { Token } from '#base/token.ts'
 import type { EventArguments } from './event-arguments.ts'
+import type { chainEntry } from './fields.ts'
 import type { FoundContracts } from './found-contracts.ts'
 import type { Problem } from './problem.ts'
 
-export interface Chain {
-  readonly name: string
-  readonly id: number
+export interface Chain
+  extends Omit<Required<Static<typeof chainEntry>>, 'rpcUrls' | 'explorerUrl'> {
   readonly rpcUrls: readonly string[]
   readonly explorerUrl: string | null
-  readonly startBlock: number
-  readonly pollIntervalMs: number
-  /** `tag`: the node's safe and finalized tags; a number: final at that depth. */
-  readonly finality: 'tag' | number
-  readonly staleAfterSeconds: number
-  /** Which logs of new blocks are proven by receipts. */
-  readonly proofs: 'every' | 'deposits'
 }
 
 export type PriceSource = FixedPrice | ContractPrice

@@ -28,73 +28,65 @@ export interface Shaped {
 }
 
 /** Reports every mistake and returns undefined if there are any. */
-export function resolveEcosystem(shaped: Shaped, problems: Problems): Ecosystem | undefined {
-  const { file, left } = shaped
+export function resolveEcosystem(
+  { file, left }: Shaped,
+  problems: Problems,
+): Ecosystem | undefined {
   const resolver = new Resolver(problems, left)
   resolveChains(resolver, file)
   resolveTokens(resolver, file)
-  const { primary, secondary } = resolver
-  const supply = resolveSupply(file, resolver)
+  const nonCirculating = resolveSupply(resolver, file)
+  const { primary, secondary, burnAddresses } = resolver
   const ecosystem = {
     file,
     service: resolveService(file),
     chains: [...resolver.chains.values()],
     tokens: [...resolver.tokens.values()],
-    ...supply,
-    ...resolveEvents(file, resolver, supply),
+    burnAddresses,
+    nonCirculating,
+    ...resolveEvents(resolver, file),
     bridges: resolveBridges(resolver, file.tokens),
     secondary,
-    payment: resolvePayment(file, resolver),
-    ...resolveTiers(file, resolver),
+    payment: resolvePayment(resolver.at('payment'), file.payment),
+    gate: file.gate === 'open' ? file.gate : resolveGate(resolver, file.gate),
+    ...resolveShares(resolver, file),
     quotas: { ...DEFAULT_QUOTAS, ...file.quotas },
-    pricePerCall: resolvePricePerCall(file, problems),
+    pricePerCall: resolvePricePerCall(resolver, file),
   }
   return primary && problems.list.length === 0 ? { ...ecosystem, primary } : undefined
 }
 
-function resolveService(file: EcosystemFile): Ecosystem['service'] {
-  const publicBaseUrl = file.service.publicBaseUrl.replace(/\/+$/, '')
+function resolveService({ service }: EcosystemFile): Ecosystem['service'] {
+  const publicBaseUrl = service.publicBaseUrl.replace(/\/+$/, '')
   return {
-    name: file.service.name,
-    keyPrefix: file.service.keyPrefix,
+    name: service.name,
+    keyPrefix: service.keyPrefix,
     publicBaseUrl,
-    colors: file.service.colors ?? {},
-    links: file.service.links ?? {},
-    words: file.service.words ?? {},
-    pricingDocsUrl: file.service.pricingDocsUrl ?? `${publicBaseUrl}/scalar/v1#pricing`,
+    colors: service.colors ?? {},
+    links: service.links ?? {},
+    words: service.words ?? {},
+    pricingDocsUrl: service.pricingDocsUrl ?? `${publicBaseUrl}/scalar/v1#pricing`,
   }
 }
 
-function resolveSupply(file: EcosystemFile, resolver: Resolver) {
-  const { burnAddresses: burning = [], nonCirculating: held = [] } = file.supply ?? {}
-  const burnAddresses = burning.map((text, index) =>
-    resolver.address(`supply.burnAddresses[${index}]`, text),
-  )
+/** Returns what holds tokens that do not circulate; the resolver keeps the burn addresses. */
+function resolveSupply(resolver: Resolver, { supply = {} }: EcosystemFile): readonly Address[] {
+  const place = resolver.at('supply')
+  const { burnAddresses: burning = [], nonCirculating: held = [] } = supply
+  const burnAddresses = burning.map((text, index) => place.address(`burnAddresses[${index}]`, text))
   const nonCirculating = held.map((each, index) =>
-    resolver.address(`supply.nonCirculating[${index}].address`, each.address),
+    place.address(`nonCirculating[${index}].address`, each.address),
   )
   const both = nonCirculating.findIndex((address) => burnAddresses.includes(address))
-  if (both >= 0)
-    resolver.problems.add(
-      `supply.nonCirculating[${both}]`,
-      'is a burn address already; list it once',
-    )
-  return {
-    burnAddresses: burnAddresses.filter((address) => address !== ZERO_ADDRESS),
-    nonCirculating,
-  }
+  if (both >= 0) place.report(`nonCirculating[${both}]`, 'is a burn address already; list it once')
+  resolver.burnAddresses = burnAddresses.filter((address) => address !== ZERO_ADDRESS)
+  return nonCirculating
 }
 
-function resolveEvents(
-  file: EcosystemFile,
-  resolver: Resolver,
-  { burnAddresses }: Pick<Ecosystem, 'burnAddresses'>,
-): EventSources {
+function resolveEvents(resolver: Resolver, file: EcosystemFile): EventSources {
   const lists = eventKinds.map(({ part, resolve }) => {
     const entries = file[part] ?? []
-    const sources = entries.map((entry, index) =>
-      resolve({ resolver, field: `${part}[${index}]`, burnAddresses }, entry),
-    )
+    const sources = entries.map((entry, index) => resolve(resolver.at(`${part}[${index}]`), entry))
     return [part, sources.filter((source) => source !== undefined)]
   })
   return Object.fromEntries(lists)
@@ -102,125 +94,106 @@ function resolveEvents(
 
 const PRICE_PER_CALL_USD = '0.0001'
 
-function resolvePricePerCall(file: EcosystemFile, problems: Problems): bigint {
+function resolvePricePerCall(resolver: Resolver, file: EcosystemFile): bigint {
   const price = parseDecimal(file.pricePerCallUsd ?? PRICE_PER_CALL_USD, 6)
   if (price === undefined || price === 0n)
-    problems.add('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
+    resolver.report('pricePerCallUsd', 'must be above 0 with at most 6 decimals, such as "0.0001"')
   return price ?? 1n
 }
 
 /** Null without payments or after a problem. */
-function resolvePayment(file: EcosystemFile, resolver: Resolver): Payment | null {
-  const { payment } = file
+function resolvePayment(place: Resolver, payment: EcosystemFile['payment']): Payment | null {
   if (payment === undefined) return null
-  const chain = resolver.chain('payment.chain', payment.chain)
-  const asset = resolver.address('payment.asset', payment.asset)
+  const chain = place.chain('chain', payment.chain)
+  const asset = place.address('asset', payment.asset)
   const payTo = payment.payTo.map((each, index) => ({
-    address: resolver.address(`payment.payTo[${index}].address`, each.address),
-    since: each.since,
+    ...each,
+    address: place.address(`payTo[${index}].address`, each.address),
   }))
-  for (const [index, each] of payTo.entries()) {
-    const field = `payment.payTo[${index}].address`
-    if (each.address === ZERO_ADDRESS && BigInt(payment.payTo[index]?.address ?? 0) === 0n)
-      resolver.problems.add(field, 'is the zero address: payments to it would be lost')
-    if (each.address === asset)
-      resolver.problems.add(field, 'is the payment asset itself: payments to it would be lost')
-    if ((payTo[index - 1]?.since ?? '') >= each.since)
-      resolver.problems.add(
-        `payment.payTo[${index}].since`,
-        'must be later than the entry before; list the oldest first',
-      )
+  for (const [index, { address, since }] of payTo.entries()) {
+    const each = place.at(`payTo[${index}]`)
+    if (address === ZERO_ADDRESS && BigInt(payment.payTo[index]?.address ?? 0) === 0n)
+      each.report('address', 'is the zero address: payments to it would be lost')
+    if (address === asset)
+      each.report('address', 'is the payment asset itself: payments to it would be lost')
+    if ((payTo[index - 1]?.since ?? '') >= since)
+      each.report('since', 'must be later than the entry before; list the oldest first')
   }
   const isLocal = chain?.rpcUrls.every((each) => LOOPBACK.includes(new URL(each).hostname))
   if (payment.confirmations === 0 && chain !== undefined && !isLocal)
-    resolver.problems.add(
-      'payment.confirmations',
-      '0 is for development chains only; use 10 or more',
-    )
-  checkFacilitator(payment, resolver)
-  if (chain === undefined) return null
-  return { ...payment, chain, asset, payTo, decimals: 6 }
+    place.report('confirmations', '0 is for development chains only; use 10 or more')
+  if (payment.settle !== undefined) checkFacilitator(place, payment.settle)
+  return chain === undefined ? null : { ...payment, chain, asset, payTo, decimals: 6 }
 }
 
 /** Payments and the headers that authenticate us cross the network. */
-function checkFacilitator(
-  { settle }: NonNullable<EcosystemFile['payment']>,
-  { problems }: Resolver,
-): void {
-  if (settle === undefined) return
-  const url = URL.parse(settle.facilitator)
-  if (url !== null && (url.username || url.password || url.search || url.hash)) {
-    problems.add(
-      'payment.settle.facilitator',
-      'must have neither credentials nor a query; send keys by SEXTON_FACILITATOR_HEADERS_FILE',
-    )
-    return
-  }
+function checkFacilitator(place: Resolver, { facilitator }: NonNullable<Payment['settle']>): void {
+  const url = URL.parse(facilitator)
   const isSafe =
     url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.includes(url.hostname))
-  if (!isSafe)
-    problems.add(
-      'payment.settle.facilitator',
-      `must be an https URL (got "${settle.facilitator}"); http is for 127.0.0.1 only`,
+  if (url !== null && (url.username || url.password || url.search || url.hash))
+    place.report(
+      'settle.facilitator',
+      'must have neither credentials nor a query; send keys by SEXTON_FACILITATOR_HEADERS_FILE',
+    )
+  else if (!isSafe)
+    place.report(
+      'settle.facilitator',
+      `must be an https URL (got "${facilitator}"); http is for 127.0.0.1 only`,
     )
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
-const DEPTH_BLOCKS = 10
-
-function resolveTiers(
-  file: EcosystemFile,
-  resolver: Resolver,
-): Pick<Ecosystem, 'gate' | ShareTier> {
-  const gate = file.gate === 'open' ? 'open' : resolveGate(file.gate, resolver)
-  const shares = shareTiers.map(({ name }) => [name, resolveShare(name, file, resolver)])
-  return { gate, ...Object.fromEntries(shares) }
-}
-
 function resolveGate(
-  gate: Exclude<EcosystemFile['gate'], 'open'>,
   resolver: Resolver,
+  gate: Exclude<EcosystemFile['gate'], 'open'>,
 ): HoldingGate | null {
   if (gate === undefined) return null
-  const { problems, primary, secondary } = resolver
-  const { minimumUsd, depthBlocks, averagePriceMinutes } = gate
-  const minimum = parseDecimal(minimumUsd, 6)
+  const place = resolver.at('gate')
+  const { depthBlocks, averagePriceMinutes } = gate
+  const minimum = parseDecimal(gate.minimumUsd, 6)
   if (minimum === undefined)
-    problems.add('gate.minimumUsd', 'has more than 6 decimals; the smallest unit is a micro-dollar')
-  const chain = resolver.chain('gate.chain', gate.chain)
+    place.report('minimumUsd', 'has more than 6 decimals; the smallest unit is a micro-dollar')
+  const chain = place.chain('chain', gate.chain)
   if (chain === undefined) return null
-  requireDepth(resolver, chain, 'gate.depthBlocks', depthBlocks)
+  requireDepth(place, chain, depthBlocks)
   const listed = [...resolver.tokens.values()]
-  for (const token of [primary, secondary]) {
+  for (const token of [resolver.primary, resolver.secondary]) {
     if (!token) continue
     const { symbol } = token
     if (!token.addresses.has(chain.name))
-      problems.add(
-        'gate.chain',
+      place.report(
+        'chain',
         `token ${symbol} has no address on "${chain.name}"; add it under tokens or choose another chain`,
       )
     if (token.prices.length === 0 && !resolver.wronglyPriced.has(token))
-      problems.add('gate', `token ${symbol} has no price; add one, or remove the gate`)
+      place.report('', `token ${symbol} has no price; add one, or remove the gate`)
     const prices = [...findPath(listed, token)].flatMap((each) => each.prices)
     const falsifiable = prices.find((price) => 'ofLastTrade' in price)
     if (falsifiable !== undefined)
-      problems.add(
-        'gate',
+      place.report(
+        '',
         `the price of ${symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
       )
   }
   return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
 }
 
+function resolveShares(resolver: Resolver, file: EcosystemFile): Pick<Ecosystem, ShareTier> {
+  const shares = shareTiers.map(({ name }) => [name, resolveShare(resolver, file, name)])
+  return Object.fromEntries(shares)
+}
+
 function resolveShare(
-  tier: ShareTier,
-  file: EcosystemFile,
   resolver: Resolver,
+  file: EcosystemFile,
+  tier: ShareTier,
 ): SupplyShare | null {
   const share = file[tier]
   if (share === undefined) return null
-  const { problems, primary, secondary } = resolver
+  const place = resolver.at(tier)
+  const { primary, secondary } = resolver
   const named = share.token?.toUpperCase()
   const token =
     named === undefined
@@ -228,11 +201,10 @@ function resolveShare(
       : [primary, secondary].find((each) => each?.symbol.toUpperCase() === named)
   if (!token) {
     if (resolver.isLeftOut('tokens')) return null
-    if (named !== undefined)
-      problems.add(`${tier}.token`, 'must be the primary or the secondary token')
+    if (named !== undefined) place.report('token', 'must be the primary or the secondary token')
     else
-      problems.add(
-        tier,
+      place.report(
+        '',
         `needs a token with the role "secondary"; add one, name the primary as ${tier}.token, or remove ${tier}`,
       )
     return null
@@ -240,31 +212,28 @@ function resolveShare(
   const ofGate = typeof file.gate === 'object' ? file.gate.depthBlocks : DEPTH_BLOCKS
   const depthBlocks = share.depthBlocks ?? ofGate
   for (const chain of resolver.chains.values())
-    if (token.addresses.has(chain.name))
-      requireDepth(resolver, chain, `${tier}.depthBlocks`, depthBlocks)
+    if (token.addresses.has(chain.name)) requireDepth(place, chain, depthBlocks)
   return { token, supplyPerMille: share.supplyPerMille, depthBlocks }
 }
 
+const DEPTH_BLOCKS = 10
+
 /** Past balances are kept for non-final blocks only. */
-function requireDepth(
-  { problems }: Resolver,
-  chain: Chain,
-  field: string,
-  depthBlocks: number,
-): void {
-  if (chain.finality !== 'tag' && chain.finality < depthBlocks)
-    problems.add(
-      field,
-      `must be at most ${chain.finality}, the finality of "${chain.name}"; lower it or raise the finality`,
+function requireDepth(place: Resolver, { name, finality }: Chain, depthBlocks: number): void {
+  if (finality !== 'tag' && finality < depthBlocks)
+    place.report(
+      'depthBlocks',
+      `must be at most ${finality}, the finality of "${name}"; lower it or raise the finality`,
     )
 }
 
-export function resolveChains({ chains, problems }: Resolver, file: EcosystemFile): void {
+function resolveChains(resolver: Resolver, file: EcosystemFile): void {
+  const { chains } = resolver
   for (const [index, chain] of file.chains.entries()) {
-    if (chains.has(chain.name))
-      problems.add(`chains[${index}].name`, `"${chain.name}" appears twice`)
+    const place = resolver.at(`chains[${index}]`)
+    if (chains.has(chain.name)) place.report('name', `"${chain.name}" appears twice`)
     if ([...chains.values()].some((each) => each.id === chain.id))
-      problems.add(`chains[${index}].id`, `${chain.id} appears twice`)
+      place.report('id', `${chain.id} appears twice`)
     chains.set(chain.name, {
       ...chain,
       rpcUrls: distinctUrls(chain.rpcUrls),
@@ -288,25 +257,24 @@ function normalized(text: string): string {
   return url.href
 }
 
-export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
+function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
   const { tokens } = resolver
   for (const [index, token] of file.tokens.entries()) {
-    const field = `tokens[${index}]`
+    const place = resolver.at(`tokens[${index}]`)
     if (tokens.has(token.symbol.toUpperCase()))
-      resolver.problems.add(`${field}.symbol`, `"${token.symbol}" appears twice`)
+      place.report('symbol', `"${token.symbol}" appears twice`)
     const addresses = new Map<string, Address>()
     for (const [name, text] of Object.entries(token.addresses)) {
-      const chain = resolver.chain(`${field}.addresses.${name}`, name)
-      const place = `${field}.addresses.${name}`
+      const member = `addresses.${name}`
+      const chain = place.chain(member, name)
       const address =
-        text === 'native' ? resolveCoin(resolver, place, token) : resolver.address(place, text)
+        text === 'native' ? resolveCoin(place.at(member), token) : place.address(member, text)
       if (chain !== undefined) addresses.set(chain.name, address)
     }
     const { price, bridges: _, ...facts } = token
-    const prices = resolvePrices(resolver, `${field}.price`, price)
-    const resolved = { ...facts, addresses, prices }
+    const resolved = { ...facts, addresses, prices: resolvePrices(place, price) }
     tokens.set(token.symbol.toUpperCase(), resolved)
-    if (price !== undefined && prices.length === 0) resolver.wronglyPriced.add(resolved)
+    if (price !== undefined && resolved.prices.length === 0) resolver.wronglyPriced.add(resolved)
   }
   const listed = [...tokens.values()]
   checkQuotes(resolver, listed)
@@ -314,12 +282,12 @@ export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
   const [primaries, secondaries] = [ofRole('primary'), ofRole('secondary')]
   const isExcused = listed.length === 0 || (primaries.length === 0 && resolver.isLeftOut('tokens'))
   if (primaries.length !== 1 && !isExcused)
-    resolver.problems.add(
+    resolver.report(
       'tokens',
       `exactly one token must have the role "primary", found ${primaries.length}`,
     )
   if (secondaries.length > 1)
-    resolver.problems.add(
+    resolver.report(
       'tokens',
       `at most one token may have the role "secondary", found ${secondaries.length}`,
     )
@@ -329,18 +297,17 @@ export function resolveTokens(resolver: Resolver, file: EcosystemFile): void {
 
 /** Its transfers leave no logs. */
 function resolveCoin(
-  { problems }: Resolver,
-  field: string,
+  place: Resolver,
   { role, decimals, bridges }: EcosystemFile['tokens'][number],
 ): Address {
   if (role !== 'reward')
-    problems.add(
-      field,
+    place.report(
+      '',
       `"native" can only be a reward token, not ${role}: balances, supply and burns are read from logs of transfers, which the coin does not have`,
     )
   if (decimals !== COIN_DECIMALS)
-    problems.add(field, `the native coin has ${COIN_DECIMALS} decimals; write "decimals": 18`)
-  if (bridges !== undefined) problems.add(field, 'the native coin has no bridges here; remove them')
+    place.report('', `the native coin has ${COIN_DECIMALS} decimals; write "decimals": 18`)
+  if (bridges !== undefined) place.report('', 'the native coin has no bridges here; remove them')
   return COIN_ADDRESS
 }
 
@@ -348,40 +315,39 @@ const COIN_DECIMALS = 18
 
 /** The sources of a price, oldest first; those with a problem are left out. */
 function resolvePrices(
-  resolver: Resolver,
-  field: string,
+  token: Resolver,
   price: PriceFile | readonly PriceFile[] | undefined,
 ): readonly PriceSource[] {
   const entries = price === undefined ? [] : [price].flat()
   const sources = entries.map((entry, index) =>
-    resolvePrice(resolver, Array.isArray(price) ? `${field}[${index}]` : field, entry),
+    resolvePrice(token.at(Array.isArray(price) ? `price[${index}]` : 'price'), entry),
   )
   for (const [index, source] of sources.entries())
-    if (source !== null && index > 0) checkSince(resolver, source, sources[index - 1] ?? null)
+    if (source !== null && index > 0) checkSince(token, source, sources[index - 1] ?? null)
   return sources.filter((source) => source !== null)
 }
 
-function resolvePrice(resolver: Resolver, field: string, price: PriceFile): PriceSource | null {
+function resolvePrice(place: Resolver, price: PriceFile): PriceSource | null {
   const kind = priceKinds.find((each) => each.kind === price.kind)
   if (kind === undefined) return null
-  const { problems } = resolver
+  const { field } = place
   const { since: start, ...own } = price
   const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const missing = kind.fields.filter((name) => !given.includes(name))
   for (const name of missing) {
     const schema: object = priceFields[name]
     const wanted = 'description' in schema ? schema.description : 'required'
-    problems.add(`${field}.${name}`, `is missing: ${wanted}`)
+    place.report(name, `is missing: ${wanted}`)
   }
   const known: readonly string[] = ['kind', ...kind.fields, ...kind.options]
   for (const name of given.filter((each) => !known.includes(each)))
-    problems.add(`${field}.${name}`, `is not a field of a price of kind "${kind.kind}"; remove it`)
-  const source = missing.length > 0 ? null : kind.resolve({ resolver, field }, own)
+    place.report(name, `is not a field of a price of kind "${kind.kind}"; remove it`)
+  const source = missing.length > 0 ? null : kind.resolve(place, own)
   if (source === null) return null
   const since = typeof start === 'number' ? { block: start } : parseDay(start)
   if (source.chain !== null) return { ...source, field, since }
   if (since === null || 'unix' in since) return { ...source, field, since }
-  problems.add(`${field}.since`, 'a fixed price has no chain; write a day such as "2025-03-31"')
+  place.report('since', 'a fixed price has no chain; write a day such as "2025-03-31"')
   return { ...source, field, since: null }
 }
 
@@ -435,19 +401,19 @@ function checkQuotes(resolver: Resolver, tokens: readonly PricedToken[]): void {
 }
 
 /** Resolves bridge events like mapped ones, to token and amount of each move. */
-export function resolveBridges(
+function resolveBridges(
   resolver: Resolver,
   tokens: EcosystemFile['tokens'],
 ): readonly EventSource[] {
   return tokens.flatMap(({ bridges = [], ...token }, index) =>
     bridges.flatMap(({ amount, ...entry }, place): readonly EventSource[] => {
-      const context = { resolver, field: `tokens[${index}].bridges[${place}]`, burnAddresses: [] }
-      const mapped = resolveEvent(context, entry)
+      const bridge = resolver.at(`tokens[${index}].bridges[${place}]`)
+      const mapped = resolveEvent(bridge, entry)
       if (mapped === undefined) return []
-      requireArguments(context, mapped, { amount }, 'uint256')
+      requireArguments(bridge, mapped, { amount }, 'uint256')
       if (!(mapped.chain.name in token.addresses))
-        resolver.problems.add(
-          `${context.field}.chain`,
+        bridge.report(
+          'chain',
           `${token.symbol} has no address on "${mapped.chain.name}"; correct the chain, or add the address`,
         )
       const read: EventSource['read'] = (args) => ({

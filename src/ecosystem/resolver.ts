@@ -6,6 +6,8 @@ type Left = Readonly<Record<string, readonly unknown[]>>
 
 /** Look-ups that report a problem when they fail. References to invalid entries are not reported again. */
 export class Resolver {
+  /** Where it stands in the file, such as `tokens[0].price`. */
+  field = ''
   readonly problems: Problems
   readonly chains = new Map<string, Chain>()
   /** Keyed by upper-case symbol. */
@@ -14,51 +16,62 @@ export class Resolver {
   readonly wronglyPriced = new Set<PricedToken>()
   primary: PricedToken | undefined
   secondary: PricedToken | null = null
-  readonly #left: Left
+  burnAddresses: readonly Address[] = []
+  readonly left: Left
 
   /** `left`: the invalid entries of the file, by part. */
   constructor(problems: Problems, left: Left) {
     this.problems = problems
-    this.#left = left
+    this.left = left
+  }
+
+  /** One that shares all with this, and stands at a member of its place. */
+  at(member: string): Resolver {
+    return Object.assign(Object.create(this), { field: pathOf(this.field, member) })
+  }
+
+  /** `member` may be a path below this place. */
+  report(member: string, message: string): undefined {
+    return this.problems.add(pathOf(this.field, member), message)
   }
 
   /** Some entries are invalid, so missing ones are not reported. */
   isLeftOut(part: string): boolean {
-    return (this.#left[part] ?? []).length > 0
+    return (this.left[part] ?? []).length > 0
   }
 
-  chain(field: string, name: string): Chain | undefined {
+  chain(member: string, name: string): Chain | undefined {
     const chain = this.chains.get(name)
     if (chain !== undefined) return chain
-    if (this.#isInvalid('chains', 'name', name)) return { ...STAND_IN, name }
+    if (this.isInvalid('chains', 'name', name)) return { ...STAND_IN, name }
     const known = [...this.chains.keys()].join(', ')
-    return this.problems.add(field, `unknown chain "${name}"; known: ${known}`)
+    return this.report(member, `unknown chain "${name}"; known: ${known}`)
   }
 
-  token(field: string, symbol: string): PricedToken | undefined {
+  token(member: string, symbol: string): PricedToken | undefined {
     const token = this.tokens.get(symbol.toUpperCase())
-    if (token !== undefined || this.#isInvalid('tokens', 'symbol', symbol)) return token
+    if (token !== undefined || this.isInvalid('tokens', 'symbol', symbol)) return token
     const known = [...this.tokens.values()].map((each) => each.symbol).join(', ')
-    return this.problems.add(field, `unknown token "${symbol}"; known: ${known}`)
+    return this.report(member, `unknown token "${symbol}"; known: ${known}`)
   }
 
   tokenAt(chain: Chain, address: Address): PricedToken | undefined {
     return [...this.tokens.values()].find(({ addresses }) => addresses.get(chain.name) === address)
   }
 
-  address(field: string, text: string): Address {
+  address(member: string, text: string): Address {
     const address = parseAddress(text)
     if (address === undefined)
-      this.problems.add(
-        field,
+      this.report(
+        member,
         `${text} has a wrong checksum (EIP-55); copy the address again or write it in lower case`,
       )
     return address ?? ZERO_ADDRESS
   }
 
   /** Whether an invalid entry has this name, or none that can be read. */
-  #isInvalid(part: string, member: string, name: string): boolean {
-    return (this.#left[part] ?? []).some((entry) => {
+  isInvalid(part: string, member: string, name: string): boolean {
+    return (this.left[part] ?? []).some((entry) => {
       const own = Object(entry)[member]
       return typeof own !== 'string' || own.toUpperCase() === name.toUpperCase()
     })
@@ -77,13 +90,6 @@ export const STAND_IN: Omit<Chain, 'name'> = {
   proofs: 'deposits',
 }
 
-/** Where a price is, such as `tokens[0].price`. */
-export interface PriceContext {
-  readonly resolver: Resolver
-  readonly field: string
-}
-
-/** Where a mapping is, such as `burns[0]`. */
-export interface MappingContext extends PriceContext {
-  readonly burnAddresses: readonly Address[]
+function pathOf(...names: readonly string[]): string {
+  return names.filter((name) => name !== '').join('.')
 }

@@ -9,9 +9,9 @@ import {
   resolveEvent,
 } from '#ecosystem/event-kind.ts'
 import type { EventSource } from '#ecosystem/event-source.ts'
-import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { argumentName, entryOf, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
-import type { MappingContext } from '#ecosystem/resolver.ts'
+import type { Resolver } from '#ecosystem/resolver.ts'
 
 export const BURNS = 'burns'
 
@@ -34,52 +34,46 @@ export const burns = defineEventKind({
     { name: 'burnedCumulative', unit: 'token', isCumulative: true },
   ],
   byAccount: false,
-  mapping: Type.Object(
-    {
-      ...mapping,
-      from: Type.Optional(argumentName),
-      amount: Type.Optional(argumentName),
-      /** The receiver; without it, every event is of kind `burn`. */
-      to: Type.Optional(argumentName),
-    },
-    closed,
-  ),
+  mapping: entryOf({
+    ...mapping,
+    from: Type.Optional(argumentName),
+    amount: Type.Optional(argumentName),
+    /** The receiver; without it, every event is of kind `burn`. */
+    to: Type.Optional(argumentName),
+  }),
   meaning:
     'Events that count as burns. On `Transfer` of a listed token: transfers to the zero address and to `supply.burnAddresses`, except from these. A further event of the same burns counts them twice.',
   meanings: {
     from: 'The argument that holds the wallet whose tokens are burned. Needed unless `rows` decides it.',
     to: 'The argument that holds the receiver. Without it, every event is a burn to the zero address.',
   },
-  resolve(context, entry) {
-    const { resolver, field } = context
-    const { problems } = resolver
-    const burn = readByCode(context, entry, ROW_MEMBERS)
-    const { from = missing(context, 'from'), amount = missing(context, 'amount') } = burn
-    const mapped = resolveEvent(context, burn)
+  resolve(resolver, entry) {
+    const burn = readByCode(resolver, entry, ROW_MEMBERS)
+    const { from = missing(resolver, 'from'), amount = missing(resolver, 'amount') } = burn
+    const mapped = resolveEvent(resolver, burn)
     if (mapped === undefined) return undefined
     const { token, chain, address } = mapped
     if (isTransferOfToken(mapped) && burn.decided.length > 0)
-      problems.add(
-        `${field}.rows`,
+      resolver.report(
+        'rows',
         `can only keep or leave out burns on a token's own Transfer; export "keep" alone`,
       )
-    if (mapped.made !== undefined) problems.add(`${field}.contracts`, 'is not for burns; remove it')
+    if (mapped.made !== undefined) resolver.report('contracts', 'is not for burns; remove it')
     const listed = resolver.tokenAt(chain, address)
     if (token !== null && listed !== undefined && listed !== token)
-      problems.add(
-        `${field}.token`,
+      resolver.report(
+        'token',
         `is "${token.symbol}", but the contract at ${showAddress(address)} is ${listed.symbol}; correct one of them`,
       )
-    requireArguments(context, mapped, { from, to: burn.to }, 'address')
-    requireArguments(context, mapped, { amount }, 'uint256')
-    if (token === null)
-      return problems.add(`${field}.token`, 'is missing; name the token that is burned')
+    requireArguments(resolver, mapped, { from, to: burn.to }, 'address')
+    requireArguments(resolver, mapped, { amount }, 'uint256')
+    if (token === null) return resolver.report('token', 'is missing; name the token that is burned')
     if (token.addresses.get(chain.name) === COIN_ADDRESS)
-      return problems.add(
-        `${field}.token`,
+      return resolver.report(
+        'token',
         'is the native coin, whose supply and burns are not read; name a token with a contract',
       )
-    const { to, ...source } = toBurnAddresses(context, { ...mapped, to: burn.to })
+    const { to, ...source } = toBurnAddresses(resolver, { ...mapped, to: burn.to })
     return {
       ...source,
       read(args) {
@@ -105,31 +99,28 @@ interface MappedBurn extends MappedEvent {
  * On a token's own `Transfer`, only transfers to the zero address or a burn address from any other are burns:
  * `where` can narrow that set, never widen it. What a burn address holds was counted when it was sent there.
  */
-function toBurnAddresses(
-  { resolver, field, burnAddresses }: MappingContext,
-  mapped: MappedBurn,
-): MappedBurn {
+function toBurnAddresses(resolver: Resolver, mapped: MappedBurn): MappedBurn {
   const [sender, receiver] = isTransferOfToken(mapped)
     ? mapped.event.inputs.map(({ name }) => name)
     : []
   if (sender === undefined || receiver === undefined) return mapped
-  const burning = new Set<string>([ZERO_ADDRESS, ...burnAddresses])
+  const burning = new Set<string>([ZERO_ADDRESS, ...resolver.burnAddresses])
   const wanted = mapped.where.get(receiver)
   const refused = mapped.whereNot.get(receiver)
   for (const address of wanted ?? [])
     if (!burning.has(address) && !resolver.isLeftOut('supply'))
-      resolver.problems.add(
-        `${field}.where.${receiver}`,
+      resolver.report(
+        `where.${receiver}`,
         `${showAddress(address as Address)} is neither the zero address nor in supply.burnAddresses; add it there, or remove it here`,
       )
   const receivers = wanted ?? burning.difference(refused ?? new Set())
   if (receivers.size === 0)
-    resolver.problems.add(
-      `${field}.where.${receiver}`,
+    resolver.report(
+      `where.${receiver}`,
       'leaves out every burn address; remove one of them here, or the mapping',
     )
   const where = new Map(mapped.where).set(receiver, receivers)
-  const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...burnAddresses])
+  const notFrom = new Set([...(mapped.whereNot.get(sender) ?? []), ...resolver.burnAddresses])
   const whereNot = new Map(mapped.whereNot).set(sender, notFrom)
   return { ...mapped, to: mapped.to ?? receiver, where, whereNot }
 }

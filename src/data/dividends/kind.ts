@@ -7,7 +7,7 @@ import {
   resolveEvent,
   resolveToken,
 } from '#ecosystem/event-kind.ts'
-import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { argumentName, entryOf, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 
 export const DIVIDENDS = 'dividends'
@@ -35,36 +35,29 @@ export const dividends = defineEventKind({
     { name: 'dividendsCumulative', unit: 'usd', isCumulative: true },
   ],
   byAccount: true,
-  mapping: Type.Object(
-    {
-      ...mapping,
-      kind: Type.Enum(['claim', 'distribution']),
-      amount: Type.Optional(argumentName),
-      recipient: Type.Optional(argumentName),
-      tokenArgument: Type.Optional(argumentName),
-    },
-    closed,
-  ),
+  mapping: entryOf({
+    ...mapping,
+    kind: Type.Enum(['claim', 'distribution']),
+    amount: Type.Optional(argumentName),
+    recipient: Type.Optional(argumentName),
+    tokenArgument: Type.Optional(argumentName),
+  }),
   meaning: 'Events that pay holders, or put money into a pot for them.',
   meanings: {
     kind: '`claim`: paid to a wallet, and counted. `distribution`: put into the pot; shown, not counted.',
     recipient:
       'The argument that holds the wallet that is paid. Required for `claim`, unless `rows` decides it.',
   },
-  resolve(context, entry) {
-    const { resolver, field } = context
-    const { kind, recipient, ...dividend } = readByCode(context, entry, ROW_MEMBERS)
-    const { amount = missing(context, 'amount') } = dividend
-    const mapped = resolveEvent(context, dividend)
+  resolve(resolver, entry) {
+    const { kind, recipient, ...dividend } = readByCode(resolver, entry, ROW_MEMBERS)
+    const { amount = missing(resolver, 'amount') } = dividend
+    const mapped = resolveEvent(resolver, dividend)
     if (mapped === undefined) return undefined
-    requireArguments(context, mapped, { amount }, 'uint256')
-    const token = resolveToken(context, mapped, dividend.tokenArgument)
-    requireArguments(context, mapped, { recipient }, 'address')
+    requireArguments(resolver, mapped, { amount }, 'uint256')
+    const token = resolveToken(resolver, mapped, dividend.tokenArgument)
+    requireArguments(resolver, mapped, { recipient }, 'address')
     if (recipient === undefined && kind === 'claim')
-      resolver.problems.add(
-        `${field}.recipient`,
-        'is missing: a claim names the argument that holds the claimer',
-      )
+      resolver.report('recipient', 'is missing: a claim names the argument that holds the claimer')
     return {
       ...mapped,
       read: (args) => ({

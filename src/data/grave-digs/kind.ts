@@ -7,7 +7,7 @@ import {
   resolveEvent,
   resolveToken,
 } from '#ecosystem/event-kind.ts'
-import { argumentName, closed, mapping } from '#ecosystem/fields.ts'
+import { argumentName, entryOf, mapping } from '#ecosystem/fields.ts'
 import { missing, readByCode } from '#ecosystem/mapping-code.ts'
 
 export const GRAVE_DIGS = 'grave-digs'
@@ -30,30 +30,27 @@ export const graveDigs = defineEventKind({
   deed: 'dug',
   metrics: [{ name: 'graveDigs', unit: 'count' }],
   byAccount: true,
-  mapping: Type.Object(
-    {
-      ...mapping,
-      digger: Type.Optional(argumentName),
-      amount: Type.Optional(argumentName),
-      graveId: Type.Optional(argumentName),
-      tokenArgument: Type.Optional(argumentName),
-    },
-    closed,
-  ),
+  mapping: entryOf({
+    ...mapping,
+    digger: Type.Optional(argumentName),
+    amount: Type.Optional(argumentName),
+    graveId: Type.Optional(argumentName),
+    tokenArgument: Type.Optional(argumentName),
+  }),
   meaning: 'Claims of buried tokens.',
   meanings: {
     digger: 'The argument that holds the wallet that digs. Needed unless `rows` decides it.',
     graveId: "The argument that holds the grave's id.",
   },
-  resolve(context, entry) {
-    const { graveId, ...dig } = readByCode(context, entry, ROW_MEMBERS)
-    const { digger = missing(context, 'digger'), amount = missing(context, 'amount') } = dig
-    const mapped = resolveEvent(context, dig)
+  resolve(resolver, entry) {
+    const { graveId, ...dig } = readByCode(resolver, entry, ROW_MEMBERS)
+    const { digger = missing(resolver, 'digger'), amount = missing(resolver, 'amount') } = dig
+    const mapped = resolveEvent(resolver, dig)
     if (mapped === undefined) return undefined
-    requireArguments(context, mapped, { amount }, 'uint256')
-    requireArguments(context, mapped, { digger }, 'address')
-    const token = resolveToken(context, mapped, dig.tokenArgument)
-    requireArguments(context, mapped, { graveId })
+    requireArguments(resolver, mapped, { amount }, 'uint256')
+    requireArguments(resolver, mapped, { digger }, 'address')
+    const token = resolveToken(resolver, mapped, dig.tokenArgument)
+    requireArguments(resolver, mapped, { graveId })
     return {
       ...mapped,
       read: (args) => ({

@@ -41,9 +41,8 @@ function defineDialect<const Kind extends string>(kind: Kind, event: AbiEvent) {
       index: 'The place of the token itself in `coins()`, from 0.',
       quoteIndex: 'The place of `quote` in `coins()`.',
     },
-    resolve({ resolver, field }, { index, quoteIndex }, { chain, address }) {
-      if (index === quoteIndex)
-        resolver.problems.add(`${field}.quoteIndex`, 'is the place of the token itself')
+    resolve(resolver, { index, quoteIndex }, { chain, address }) {
+      if (index === quoteIndex) resolver.report('quoteIndex', 'is the place of the token itself')
       return {
         ofLastTrade: true,
         read(args, pair) {

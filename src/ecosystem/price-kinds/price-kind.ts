@@ -12,7 +12,7 @@ import type {
   PricePair,
   ProvenPair,
 } from '../priced-token.ts'
-import { type PriceContext, STAND_IN } from '../resolver.ts'
+import { type Resolver, STAND_IN } from '../resolver.ts'
 
 /** The most that a pool of Curve can have. */
 export const COINS_MAX = 8
@@ -82,7 +82,7 @@ interface ContractKind<Kind extends string, Field extends Name, Option extends N
   readonly meanings?: Readonly<Record<string, string>>
   /** Pairs have the wrapped token in place of the coin. */
   resolve(
-    context: PriceContext,
+    resolver: Resolver,
     price: Pick<PriceValues, Field> & { readonly [Each in Option]?: PriceValues[Each] },
     contract: Pick<ContractPrice, OfContract>,
   ): Omit<ContractPrice, OfContract | 'kind' | 'field' | 'events' | 'quote' | 'since' | 'floor'>
@@ -108,15 +108,14 @@ export function defineContractPrice<
     options: options as readonly Name[],
     meanings,
     /** Null for an unknown chain; a wrong address is reported and stands as the zero address. */
-    resolve(context: PriceContext, given: Partial<PriceValues>) {
-      const { resolver, field } = context
+    resolve(resolver: Resolver, given: Partial<PriceValues>) {
       const price = given as Pick<PriceValues, Name>
-      const chain = resolver.chain(`${field}.chain`, price.chain)
-      const address = resolver.address(`${field}.address`, price.address)
+      const chain = resolver.chain('chain', price.chain)
+      const address = resolver.address('address', price.address)
       const contract = { chain: chain ?? { ...STAND_IN, name: price.chain }, address }
-      const wrap = wrapIn(context, contract.chain, given.wrapped)
-      const { read, prove, topics, ...own } = resolve(context, price, contract)
-      const floor = resolveFloor(context, given.minLiquidityUsd)
+      const wrap = wrapIn(resolver, contract.chain, given.wrapped)
+      const { read, prove, topics, ...own } = resolve(resolver, price, contract)
+      const floor = resolveFloor(resolver, given.minLiquidityUsd)
       const source = {
         ...{ kind, ...contract, ...own, quote: given.quote ?? null, floor, events },
         ...(topics && { topics: (pair: PricePair) => topics(wrap(pair)) }),
@@ -129,9 +128,9 @@ export function defineContractPrice<
 }
 
 /** Puts the wrapped token in place of the coin, on either side of a pair. */
-function wrapIn({ resolver, field }: PriceContext, { name }: Chain, wrapped: string | undefined) {
+function wrapIn(resolver: Resolver, { name }: Chain, wrapped: string | undefined) {
   if (wrapped === undefined) return <Pair extends PricePair>(pair: Pair) => pair
-  const addresses = new Map([[name, resolver.address(`${field}.wrapped`, wrapped)]])
+  const addresses = new Map([[name, resolver.address('wrapped', wrapped)]])
   const standIn = <Side extends PricedToken | null>(side: Side): Side =>
     side?.addresses.get(name) === COIN_ADDRESS ? { ...side, addresses } : side
   return <Pair extends PricePair>(pair: Pair): Pair => {
@@ -139,15 +138,12 @@ function wrapIn({ resolver, field }: PriceContext, { name }: Chain, wrapped: str
   }
 }
 
-function resolveFloor(
-  { resolver, field }: PriceContext,
-  minLiquidityUsd: string | undefined,
-): MicroUsd | null {
+function resolveFloor(resolver: Resolver, minLiquidityUsd: string | undefined): MicroUsd | null {
   if (minLiquidityUsd === undefined) return null
   const floor = parseDecimal(minLiquidityUsd, 6)
   if (floor === undefined)
-    resolver.problems.add(
-      `${field}.minLiquidityUsd`,
+    resolver.report(
+      'minLiquidityUsd',
       'has more than 6 decimals; the smallest unit is a micro-dollar',
     )
   return floor ?? null

@@ -50,8 +50,8 @@ export const uniswapV4 = defineContractPrice({
     tickSpacing: "The tick spacing of the pool's key.",
     hooks: "The hooks of the pool's key. Without it, the pool has none.",
   },
-  resolve({ resolver, field }, { fee, tickSpacing, hooks }, { chain }) {
-    const hooksAt = hooks === undefined ? ZERO_ADDRESS : resolver.address(`${field}.hooks`, hooks)
+  resolve(resolver, { fee, tickSpacing, hooks }, { chain }) {
+    const hooksAt = hooks === undefined ? ZERO_ADDRESS : resolver.address('hooks', hooks)
     let known: Hash | undefined
     const idIn = (pair: PricePair) => {
       const [one, other] = sortPair(pair, chain)
