@@ -17,6 +17,7 @@ import {
   linkToPages,
   markdownPage,
   type Page,
+  scriptedHeaders,
   staticPage,
 } from '#api/pages.ts'
 import { TtlCache } from '#base/async.ts'
@@ -144,25 +145,13 @@ export function problemPage(): Page {
   })
 }
 
-/** Allows this server only, and no framing; Scalar needs inline styles. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "worker-src 'self' blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const HEADERS = {
-  'Content-Security-Policy': POLICY,
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-}
+/** Scalar needs inline styles. */
+const HEADERS = scriptedHeaders({
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data: blob:",
+  'font-src': "'self' data:",
+  'worker-src': "'self' blob:",
+})
 
 /** Serves the interactive documentation at /scalar/v1, without external files. */
 function scalarPages({ name }: ServiceFacts): readonly Page[] {

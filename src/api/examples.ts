@@ -37,17 +37,13 @@ async function askAll(
     const names = Object.keys(parameters)
     const query = Object.fromEntries(Object.entries(SHORT).filter(([name]) => names.includes(name)))
     const path = names.includes('address') ? { address } : {}
-    await ask(operationId, query, path).then(
-      (answer) => {
-        answers[operationId] = { 200: answer }
-      },
-      () => undefined,
-    )
+    const answer = await ask(operationId, query, path).catch(() => undefined)
+    if (answer !== undefined) answers[operationId] = { 200: answer }
   }
 }
 
 /** Prefers a wallet with claims, because any other shows only zeros. */
-async function someWallet(ask: ReturnType<typeof askRoutes>): Promise<string> {
+async function someWallet(ask: Ask): Promise<string> {
   const nobody = '0x0000000000000000000000000000000000000001'
   try {
     const { data } = (await ask('listPayouts', { limit: '20' })) as {

@@ -114,7 +114,7 @@ async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Ca
 /** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
 function toToolResult(outgoing: Outgoing, headers: Headers): CallToolResult {
   if (outgoing.status === 402) return paymentRequired(outgoing, headers)
-  const text = decodeBody(outgoing)
+  const text = Buffer.from(outgoing.body).toString()
   if (outgoing.status >= 300) return failed(text)
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
@@ -153,7 +153,9 @@ function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
     method: 'GET',
     headers: {
       ...Object.fromEntries(kept),
-      ...(payment !== undefined && { 'payment-signature': toBase64(payment) }),
+      ...(payment !== undefined && {
+        'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64'),
+      }),
     },
     addressBucket: message.addressBucket,
     path,
@@ -165,16 +167,8 @@ function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
   }
 }
 
-function toBase64(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64')
-}
-
 function fromBase64(text: string): unknown {
   return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
-}
-
-function decodeBody({ body }: Pick<Outgoing, 'body'>): string {
-  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
 }
 
 function failed(text: string): CallToolResult {
@@ -199,7 +193,8 @@ function toResultMeta(headers: Headers): Record<string, unknown> {
 function paymentRequired(outgoing: Outgoing, headers: Headers): CallToolResult {
   const offer = headers.get('payment-required')
   // Without settlement there is no offer that a client could pay.
-  const data: unknown = offer === null ? JSON.parse(decodeBody(outgoing)) : fromBase64(offer)
+  const data: unknown =
+    offer === null ? JSON.parse(Buffer.from(outgoing.body).toString()) : fromBase64(offer)
   return {
     ...failed(JSON.stringify(data)),
     ...(isObject(data) && { structuredContent: { ...data } }),

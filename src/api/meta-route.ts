@@ -97,24 +97,10 @@ const CACHED = { 'Cache-Control': 'private, max-age=60' }
 /** GET /api/meta: everything that a client can ask for. */
 export function metaRoute(ctx: Context): Route {
   const facts = getServiceFacts(ctx)
-  const body = {
-    service: facts.name,
-    version: facts.version,
-    chains: facts.chains,
-    tokens: facts.tokens,
-    links: { trade: null, website: null, community: null, ...facts.links },
-    metrics: listMetrics(facts),
-    tiers: facts.tiers,
-    limits: {
-      limitMaximum: 100,
-      periodDaysMaximum: 3_650,
-      bodyBytesMaximum: 8_192,
-      activeKeysPerWallet: 10,
-      quotaReset: '00:00 UTC',
-    },
-    pricing: facts.payment,
-    notConfigured: facts.notConfigured,
-  }
+  const { name, version, chains, tokens, tiers, payment, notConfigured } = facts
+  const links = { trade: null, website: null, community: null, ...facts.links }
+  const shown = { service: name, version, chains, tokens, links, metrics: listMetrics(facts) }
+  const body = { ...shown, tiers, limits: LIMITS, pricing: payment, notConfigured }
   return defineRoute({
     method: 'GET',
     path: '/api/meta',
@@ -131,6 +117,14 @@ export function metaRoute(ctx: Context): Route {
       return answer(200, { ...body, anomalies: await recentAnomalies(ctx) }, { headers: CACHED })
     },
   })
+}
+
+const LIMITS: Static<typeof serviceShape>['limits'] = {
+  limitMaximum: 100,
+  periodDaysMaximum: 3_650,
+  bodyBytesMaximum: 8_192,
+  activeKeysPerWallet: 10,
+  quotaReset: '00:00 UTC',
 }
 
 /** The constant part must answer while the register is unavailable. */

@@ -26,7 +26,6 @@ import {
   matchesEtag,
   type OpenStream,
   type Outgoing,
-  type PaymentRequired,
   type Prepared,
   type Route,
 } from '#route.ts'
@@ -272,17 +271,14 @@ async function chargeMinute(way: Way): Promise<StreamEnd | undefined> {
   countDecision(ctx, admission)
   if (admission.kind === 'admitted') return undefined
   if (admission.kind === 'limited') return toStreamEnd(refuseSpending(admission.cap))
-  return exhausted(await offerCall(ctx, way.caller, call))
+  const ending = await offerCall(ctx, way.caller, call)
+  const reason = 'quota_exhausted'
+  if (isRefusal(ending)) return { reason, detail: ending.message }
+  return { reason, detail: 'no free call and no balance is left', offer: ending.body }
 }
 
 function toStreamEnd({ code, message }: Refusal): StreamEnd {
   return { reason: code, detail: message }
-}
-
-function exhausted(ending: PaymentRequired | Refusal): StreamEnd {
-  const reason = 'quota_exhausted'
-  if (isRefusal(ending)) return { reason, detail: ending.message }
-  return { reason, detail: 'no free call and no balance is left', offer: ending.body }
 }
 
 function endText(end: StreamEnd, retryMs: number): string {

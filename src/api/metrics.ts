@@ -12,16 +12,12 @@ export interface GaugeReading {
   read(): Promise<Readonly<Record<string, number>> | number>
 }
 
-export interface Metrics {
-  text(): Promise<string>
-  readonly contentType: string
-  stop(): void
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** A finer resolution would itself disturb the event loop. */
 const DELAY_RESOLUTION_MS = 20
 
-export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]): Metrics {
+export function createMetrics(ctx: Context, gauges: readonly GaugeReading[]) {
   const registry = getRegistry(ctx)
   for (const gauge of gauges) registerGauge(registry, gauge)
   // The meter registers metrics of its own.

@@ -116,6 +116,32 @@ export const PLAIN_HEADERS = {
     "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
+/**
+ * Headers of pages with scripts: no inline code, no other hosts, no framing. Scripts set styles through the CSSOM
+ * only. `own` replaces and adds directives.
+ */
+export function scriptedHeaders(own: Readonly<Record<string, string>> = {}) {
+  const policy = {
+    'default-src': "'none'",
+    'script-src': "'self'",
+    'style-src': "'self'",
+    'font-src': "'self'",
+    'img-src': "'self' data:",
+    'connect-src': "'self'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'none'",
+    ...own,
+  }
+  const directives = Object.entries(policy).map(([name, sources]) => `${name} ${sources}`)
+  return {
+    'Content-Type': HTML_TYPE,
+    'Content-Security-Policy': directives.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+  }
+}
+
 const LINKS = [
   ['/', 'Register'],
   ['/entries', 'Entries'],

@@ -16,7 +16,6 @@ import {
   type Outcome,
   type Outgoing,
   type Route,
-  type StreamAnswer,
   unknownMembers,
   wantsPage,
 } from '#route.ts'
@@ -27,12 +26,7 @@ interface Written {
   readonly call: Pick<Call, 'requestId' | 'headers' | 'query' | 'body'>
 }
 
-export type Ending = Outcome | NotModified
-
-interface NotModified {
-  readonly kind: 'not-modified'
-  readonly etag: string
-}
+export type Ending = Outcome | { readonly kind: 'not-modified'; readonly etag: string }
 
 /** Secrets in URLs end up in logs and browser histories. */
 export const SECRET = /_[0-9a-f]{8}_[0-9a-f]{32}$/i
@@ -53,7 +47,12 @@ function writeEnding(asked: Written, ending: Ending): Outgoing {
   if (ending.kind === 'refusal') return toProblem(asked.ctx, asked.call, ending)
   if (ending.kind === 'not-modified')
     return { status: 304, headers: { ETag: ending.etag, 'Cache-Control': CACHED }, body: '' }
-  if (ending.kind === 'stream') return streamWire(ending)
+  if (ending.kind === 'stream') {
+    const { contentType, open: stream } = ending
+    // `X-Accel-Buffering` makes nginx pass events on at once.
+    const headers = { 'Content-Type': contentType, ...NO_STORE, 'X-Accel-Buffering': 'no' }
+    return { status: 200, headers, body: '', stream }
+  }
   const headers = { 'Content-Type': JSON_TYPE, ...NO_STORE, ...ending.headers }
   return { status: 402, headers, body: JSON.stringify(ending.body) }
 }
@@ -68,23 +67,15 @@ function answerWire({ route }: Written, answer: Answer): Outgoing {
     ...own,
   }
   if (etag !== undefined) headers.ETag = etag
-  if (contentType === CSV_TYPE)
-    headers['Content-Disposition'] = `attachment; filename="${nameCsvFile(route)}"`
+  if (contentType === CSV_TYPE) {
+    const name = route.path
+      .replace(/^\/api\//, '')
+      .replaceAll(/[{}]/g, '')
+      .replaceAll('/', '-')
+    headers['Content-Disposition'] = `attachment; filename="${name}.csv"`
+  }
   const sentAsIs = contentType !== undefined && typeof body === 'string'
   return { status, headers, body: sentAsIs ? body : JSON.stringify(body) }
-}
-
-/** `X-Accel-Buffering` makes nginx pass events on at once. */
-function streamWire({ contentType, open: stream }: StreamAnswer): Outgoing {
-  const headers = { 'Content-Type': contentType, ...NO_STORE, 'X-Accel-Buffering': 'no' }
-  return { status: 200, headers, body: '', stream }
-}
-
-function nameCsvFile({ path }: Route): string {
-  return `${path
-    .replace(/^\/api\//, '')
-    .replace(/[{}]/g, '')
-    .replaceAll('/', '-')}.csv`
 }
 
 /**
@@ -103,16 +94,8 @@ export function rateLimitHeaders(rateLimit: RateLimitState, nowMs: number): Outg
     'RateLimit-Policy': `"daily";q=${dailyQuota};w=${DAY_SECONDS}`,
     RateLimit: `"daily";r=${remaining};t=${resetUnix - dateUnix}`,
     Vary: 'Authorization, Accept, Accept-Encoding',
-    Date: httpDate(dateUnix),
+    Date: new Date(dateUnix * 1000).toUTCString(),
   }
-}
-
-let newest = { unix: 0, text: '' }
-
-/** Formats a date (RFC 9110, 5.6.7), cached for a second. */
-function httpDate(unix: number): string {
-  if (newest.unix !== unix) newest = { unix, text: new Date(unix * 1000).toUTCString() }
-  return newest.text
 }
 
 /** Bounds the header whatever the request has: proxies accept about 4 KB of headers. */

@@ -1,5 +1,5 @@
 import { askRoutes } from '#api/examples.ts'
-import { HTML_TYPE, jsonPage, type Page, staticPage, textPage } from '#api/pages.ts'
+import { jsonPage, type Page, scriptedHeaders, staticPage, textPage } from '#api/pages.ts'
 import { parseAddress, showAddress } from '#base/address.ts'
 import { TtlCache } from '#base/async.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
@@ -22,26 +22,7 @@ import {
 import { themeSheet } from './theme.ts'
 import { readEntries } from './transaction.ts'
 
-/** Forbids inline code and other hosts; scripts set styles through the CSSOM only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "font-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const HTML_HEADERS = {
-  'Content-Security-Policy': POLICY,
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-  'Content-Type': HTML_TYPE,
-  'Cache-Control': 'private, no-cache',
-}
+const HEADERS = { ...scriptedHeaders(), 'Cache-Control': 'private, no-cache' }
 
 const SNAPSHOT_SECONDS = 5
 
@@ -70,7 +51,7 @@ export function sitePages(
     /** Data that only this page carries. */
     more?: (incoming: Call) => Promise<object>,
   ) =>
-    textPage(path, HTML_HEADERS, async (incoming) => {
+    textPage(path, HEADERS, async (incoming) => {
       const now = await snapshot()
       const head = headOf(incoming, now)
       if (isRefusal(head)) return head
