@@ -46,10 +46,16 @@ export function documentPages(ctx: Context, routes: readonly Route[]): readonly 
     { ...openapi, path: '/openapi/v1.json' },
     staticPage('/llms.txt', TEXT_TYPE, llmsText(facts, routes)),
     ...discoveryPages(facts, routes),
-    ...scalarPages(facts),
+    staticPage('/scalar/v1', HTML_TYPE, writeDocument(facts.name), HEADERS),
+    staticPage('/scalar/v1/start.js', SCRIPT_TYPE, START),
+    staticPage('/scalar/v1/scalar.js', SCRIPT_TYPE, readScript),
     problemPage(),
     guidePage(facts.publicBaseUrl),
-    ...clientPages(),
+    // Deno finds the types by the header.
+    staticPage('/client.js', SCRIPT_TYPE, readClient('client.js'), {
+      'X-TypeScript-Types': '/client.d.ts',
+    }),
+    staticPage('/client.d.ts', 'application/typescript; charset=utf-8', readClient('client.d.ts')),
   ]
 }
 
@@ -124,25 +130,15 @@ function payingText(facts: ServiceFacts, routes: readonly Route[]): string {
 `
 }
 
-/** The typed client as one module and its types, which Deno finds by the header. */
-function clientPages(): readonly Page[] {
-  const read = (name: string) => () => readFile(join(PACKAGE_ROOT, 'dist/client', name), 'utf8')
-  return [
-    staticPage('/client.js', SCRIPT_TYPE, read('client.js'), {
-      'X-TypeScript-Types': '/client.d.ts',
-    }),
-    staticPage('/client.d.ts', 'application/typescript; charset=utf-8', read('client.d.ts')),
-  ]
-}
+const readClient = (name: string) => () => readFile(join(PACKAGE_ROOT, 'dist/client', name), 'utf8')
 
 /** The `type` of every error body, and what a prepayment's message means. */
 export function problemPage(): Page {
-  return markdownPage('/problems/{code}', {
-    folder: join(PACKAGE_ROOT, 'docs/errors'),
-    names: [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES],
-    missing: 'there is no such code',
-    change: (text) => linkToPages(text, '/docs/errors/'),
-  })
+  const names = [...Object.keys(REFUSALS), ...PREPAYMENT_MESSAGES]
+  const files = { names, missing: 'there is no such code' }
+  return markdownPage('/problems/{code}', join(PACKAGE_ROOT, 'docs/errors'), files, (text) =>
+    linkToPages(text, '/docs/errors/'),
+  )
 }
 
 /** Scalar needs inline styles. */
@@ -152,15 +148,6 @@ const HEADERS = scriptedHeaders({
   'font-src': "'self' data:",
   'worker-src': "'self' blob:",
 })
-
-/** Serves the interactive documentation at /scalar/v1, without external files. */
-function scalarPages({ name }: ServiceFacts): readonly Page[] {
-  return [
-    staticPage('/scalar/v1', HTML_TYPE, writeDocument(name), HEADERS),
-    staticPage('/scalar/v1/start.js', SCRIPT_TYPE, START),
-    staticPage('/scalar/v1/scalar.js', SCRIPT_TYPE, readScript),
-  ]
-}
 
 /**
  * Scalar exposes its script only through its Fastify plugin, so inject a request into a server that

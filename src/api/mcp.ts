@@ -108,14 +108,19 @@ async function callTool(ctx: Context, message: Call, tool: ToolCall): Promise<Ca
   if (wrong !== undefined) return failed(wrong)
   const outgoing = await metered(ctx, tool.route, toolCall(message, tool))
   const headers = new Headers(outgoing.headers)
-  return { ...toToolResult(outgoing, headers), _meta: toResultMeta(headers) }
+  const text = Buffer.from(outgoing.body).toString()
+  return { ...toToolResult(outgoing.status, text, headers), _meta: toResultMeta(headers) }
 }
 
 /** Structured content is repeated as text (MCP 2025-06-18, Tools), since most clients show the model the text only. */
-function toToolResult(outgoing: Outgoing, headers: Headers): CallToolResult {
-  if (outgoing.status === 402) return paymentRequired(outgoing, headers)
-  const text = Buffer.from(outgoing.body).toString()
-  if (outgoing.status >= 300) return failed(text)
+function toToolResult(status: number, text: string, headers: Headers): CallToolResult {
+  if (status === 402) {
+    const offer = headers.get('payment-required')
+    // Without settlement there is no offer that a client could pay (x402 v2, MCP transport).
+    const data = offer === null ? JSON.parse(text) : fromBase64(offer)
+    return { ...failed(JSON.stringify(data)), structuredContent: data }
+  }
+  if (status >= 300) return failed(text)
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
 
@@ -167,7 +172,7 @@ function toolCall(message: Call, { route, values, payment }: ToolCall): Call {
   }
 }
 
-function fromBase64(text: string): unknown {
+function fromBase64(text: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(text, 'base64').toString('utf8'))
 }
 
@@ -186,18 +191,6 @@ function toResultMeta(headers: Headers): Record<string, unknown> {
       source: headers.get('x-ratelimit-source'),
     },
     ...(response !== null && { 'x402/payment-response': fromBase64(response) }),
-  }
-}
-
-/** The offer as structured content and as text (x402 v2, MCP transport). */
-function paymentRequired(outgoing: Outgoing, headers: Headers): CallToolResult {
-  const offer = headers.get('payment-required')
-  // Without settlement there is no offer that a client could pay.
-  const data: unknown =
-    offer === null ? JSON.parse(Buffer.from(outgoing.body).toString()) : fromBase64(offer)
-  return {
-    ...failed(JSON.stringify(data)),
-    ...(isObject(data) && { structuredContent: { ...data } }),
   }
 }
 

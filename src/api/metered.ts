@@ -7,9 +7,8 @@ import {
   CUT,
   type Ending,
   nothingLeft,
-  rateLimitAfterRefusal,
   rateLimitHeaders,
-  readRateLimit,
+  rateLimitToShow,
   refuseFailure,
   SECRET,
   toProblem,
@@ -59,7 +58,8 @@ export async function metered(ctx: Context, route: Route, call: Call): Promise<O
     return toWire(way, refuseFailure(ctx, error, call.requestId))
   })
   if (way.source !== undefined) outgoing.headers['X-RateLimit-Source'] = way.source
-  const rateLimit = await rateLimitToShow(way, outgoing)
+  const rateLimit =
+    way.rateLimit ?? (await rateLimitToShow(ctx, way.caller, outgoing.status === 429))
   Object.assign(outgoing.headers, way.paymentHeaders, rateLimitHeaders(rateLimit, ctx.clock()))
   return outgoing
 }
@@ -187,12 +187,6 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
   }
 }
 
-async function rateLimitToShow(way: Way, { status }: Outgoing): Promise<RateLimitState> {
-  const { ctx, caller, rateLimit } = way
-  if (rateLimit !== undefined) return rateLimit
-  return status === 429 ? rateLimitAfterRefusal(ctx, caller) : readRateLimit(ctx, caller)
-}
-
 /** Answers requests that match no route, even while the store is down: documents, refusals, preflights. */
 export async function unmetered(ctx: Context, call: Call, read: Page['read']): Promise<Outgoing> {
   const address = anonymousCaller(ctx, call.addressBucket)
@@ -201,10 +195,8 @@ export async function unmetered(ctx: Context, call: Call, read: Page['read']): P
     limited ?? (await read(call).catch((error) => refuseFailure(ctx, error, call.requestId)))
   const outgoing = isRefusal(outcome) ? toProblem(ctx, call, outcome) : outcome
   // Without a key look-up, so that a flood is cheap.
-  const rateLimit =
-    limited === undefined
-      ? await readRateLimit(ctx, await identifyOrAnonymous(ctx, call, address))
-      : await rateLimitAfterRefusal(ctx, address)
+  const caller = limited ? address : await identifyOrAnonymous(ctx, call, address)
+  const rateLimit = await rateLimitToShow(ctx, caller, limited !== undefined)
   const headers = { ...outgoing.headers, ...rateLimitHeaders(rateLimit, ctx.clock()) }
   return { ...outgoing, headers }
 }

@@ -204,26 +204,22 @@ function listRefusals({ takesPayments }: OpenApiInput, route: Route): ReadonlySe
   return new Set(codes)
 }
 
-const text = (description: string, more: JsonObject = {}): JsonObject => ({
+const text = (description: string, more: JsonObject = {}, required = true): JsonObject => ({
   description,
-  required: true,
+  required,
   schema: { type: 'string', ...more },
 })
 
-const count = (description: string): JsonObject => ({
-  description,
-  required: true,
-  schema: { type: 'integer', minimum: 0 },
-})
+const optional = (description: string, more?: JsonObject) => text(description, more, false)
 
-const optional = (header: JsonObject): JsonObject => ({ ...header, required: false })
+const count = (description: string) => text(description, { type: 'integer', minimum: 0 })
 
 export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Limit': count("The caller's daily quota"),
   'X-RateLimit-Remaining': count('Free calls left today'),
   'X-RateLimit-Reset': count('Unix seconds of the next reset (00:00 UTC)'),
   'X-RateLimit-Tier': text("The caller's tier", { enum: tiers.map(({ name }) => name) }),
-  'X-RateLimit-Source': optional(text('What paid for the call', { enum: ['quota', 'prepaid'] })),
+  'X-RateLimit-Source': optional('What paid for the call', { enum: ['quota', 'prepaid'] }),
   'RateLimit-Policy': text('IETF form of the quota', {
     pattern: '^"daily";q=[0-9]+;w=86400$',
     examples: ['"daily";q=2000;w=86400'],
@@ -234,21 +230,21 @@ export const HEADER_COMPONENTS: Readonly<Record<string, JsonObject>> = {
   }),
   'X-Request-Id': text('Identifies this request; quote it to support'),
   'X-Ignored-Parameters': optional(
-    text('Unknown query parameters and body members, percent-encoded, with a comma between'),
+    'Unknown query parameters and body members, percent-encoded, with a comma between',
   ),
   'Access-Control-Allow-Origin': text('Any origin may read', { const: '*' }),
   'Cache-Control': text('What a cache may do'),
-  ETag: optional(text('The state that the answer shows', { pattern: '^W/"[^"]+"$' })),
-  Link: optional(text('The next page, rel="next" (RFC 8288)')),
-  'Content-Disposition': optional(text('A name for the file of CSV')),
+  ETag: optional('The state that the answer shows', { pattern: '^W/"[^"]+"$' }),
+  Link: optional('The next page, rel="next" (RFC 8288)'),
+  'Content-Disposition': optional('A name for the file of CSV'),
   'Retry-After': count('Seconds to wait before the next try'),
   'PAYMENT-REQUIRED': optional(
-    text('What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2'),
+    'What stock x402 clients can pay at once: base64 of a PaymentRequired, x402 version 2',
   ),
   'PAYMENT-RESPONSE': optional(
-    text('Result of the payment sent with the call: base64 of an x402 SettleResponse'),
+    'Result of the payment sent with the call: base64 of an x402 SettleResponse',
   ),
-  'X-PAYMENT-RESPONSE': optional(text('The same for a payment in X-PAYMENT, x402 version 1')),
+  'X-PAYMENT-RESPONSE': optional('The same for a payment in X-PAYMENT, x402 version 1'),
   'WWW-Authenticate': text('The scheme of a key', { const: 'Bearer' }),
 }
 

@@ -186,17 +186,16 @@ export function toTable(rows: readonly (readonly [string, string])[]): string {
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
-interface MarkdownFiles {
-  readonly folder: string
-  readonly names: readonly string[]
-  /** Said of other names. */
-  readonly missing: string
-  change?(text: string): string
-}
-
-/** Serves Markdown files, each read once; browsers would download Markdown, so they get HTML. */
-export function markdownPage(path: string, files: MarkdownFiles): Page {
-  const { folder, names, missing, change = (text) => text } = files
+/**
+ * Serves Markdown files, each read once; browsers would download Markdown, so they get HTML. `missing` is said of
+ * other names.
+ */
+export function markdownPage(
+  path: string,
+  folder: string,
+  { names, missing }: { readonly names: readonly string[]; readonly missing: string },
+  change = (text: string): string => text,
+): Page {
   const forms = new Map<string, ReturnType<typeof readForms>>()
   const readForms = async (name: string) => {
     const markdown = change(await readFile(join(folder, `${name}.md`), 'utf8'))
@@ -253,12 +252,10 @@ export const GUIDES = {
 
 export function guidePage(publicBaseUrl: string): Page {
   const names = Object.keys(GUIDES)
-  return markdownPage('/docs/{name}', {
-    folder: join(PACKAGE_ROOT, 'docs'),
-    names,
-    missing: `no such guide; there are ${names.join(', ')}`,
-    change: (text) => linkToPages(text.replaceAll('https://api.example', publicBaseUrl)),
-  })
+  const missing = `no such guide; there are ${names.join(', ')}`
+  return markdownPage('/docs/{name}', join(PACKAGE_ROOT, 'docs'), { names, missing }, (text) =>
+    linkToPages(text.replaceAll('https://api.example', publicBaseUrl)),
+  )
 }
 
 /** Turns links between files of `docs/` into links to their pages; links to files that are not served become plain text. */

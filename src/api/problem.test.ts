@@ -22,7 +22,7 @@ describe('the error pages', () => {
     const own = await mkdtemp(join(tmpdir(), 'pages-'))
     context.after(() => rm(own, { recursive: true, force: true }))
     await writeFile(join(own, 'once.md'), '# Once\n\n## What is `a`, and why\n')
-    const page = markdownPage('/{name}', { folder: own, names: ['once'], missing: 'none' })
+    const page = markdownPage('/{name}', own, { names: ['once'], missing: '' })
     const call = testCall({ headers: { accept: 'text/html' }, path: { name: 'once' } })
     const read = async () => {
       const answered = await page.read(call)

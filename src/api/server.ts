@@ -35,9 +35,7 @@ export interface ApiDeps {
   readonly stillMs?: number
 }
 
-export interface UnconfiguredRoute {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
+export interface UnconfiguredRoute extends Pick<Route, 'method' | 'path'> {
   readonly refusal: Refusal
 }
 

@@ -125,8 +125,22 @@ function shortened(name: string): string {
 /** Docs and health must answer even while the store hangs. */
 const RATE_LIMIT_TIMEOUT_MS = 500
 
+/** Cached for a second after a refusal, so that a flood of refused calls does not turn into store reads. */
+export function rateLimitToShow(
+  ctx: Context,
+  caller: Caller,
+  isLimited: boolean,
+): Promise<RateLimitState> {
+  if (!isLimited) return readRateLimit(ctx, caller)
+  return getRefusedStates(ctx).get(caller.identity, () => readRateLimit(ctx, caller))
+}
+
+const getRefusedStates = oncePerContext(
+  ({ clock }) => new TtlCache<RateLimitState>({ clock, max: 10_000, ttlMs: 1_000 }),
+)
+
 /** Returns the current state, or `nothingLeft` if the store is too slow. */
-export async function readRateLimit(ctx: Context, caller: Caller): Promise<RateLimitState> {
+async function readRateLimit(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
   try {
     const late = sleep(RATE_LIMIT_TIMEOUT_MS, timer.signal)
@@ -138,15 +152,6 @@ export async function readRateLimit(ctx: Context, caller: Caller): Promise<RateL
     timer.abort()
   }
 }
-
-/** Cached for a second, so that a flood of refused calls does not turn into store reads. */
-export function rateLimitAfterRefusal(ctx: Context, caller: Caller): Promise<RateLimitState> {
-  return getRefusedStates(ctx).get(caller.identity, () => readRateLimit(ctx, caller))
-}
-
-const getRefusedStates = oncePerContext(
-  ({ clock }) => new TtlCache<RateLimitState>({ clock, max: 10_000, ttlMs: 1_000 }),
-)
 
 /** Builds the state without the store: tier, limit and reset, with nothing left. */
 export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {

@@ -59,6 +59,11 @@ export async function walletFigures(
   const service = (await ask('getMeta')) as Service
   const { data: stats, meta } = (await ask('getStats')) as Reply<typeof statsShape>
   const tracked = service.tokens.filter(({ role }) => role !== 'reward')
+  const readEvents = async ({ noun, list }: EventCard) => {
+    const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
+    const done = body && sumDone(body, service, nowUnix)
+    return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
+  }
   const [held, claims, diggers, gate, ...events] = await Promise.all([
     Promise.all(tracked.map((token) => readHolding(ask, token, stats, address))),
     known<Reply<typeof claimsShape>>(
@@ -67,7 +72,7 @@ export async function walletFigures(
     readRows<Static<typeof leaderRow>>(ask, 'rankGraveDiggers', { limit: String(ROWS_MAX) }),
     // Without a gate this route does not exist.
     service.notConfigured.includes('gate') ? null : known<object>(ask('getGate', { address })),
-    ...cards.map((card) => readEvents(ask, { card, service, address, nowUnix })),
+    ...cards.map(readEvents),
   ])
   const done = Object.fromEntries(events.map(({ noun, done }) => [noun, done]))
   const digger = diggers.find((each) => each.address === address) ?? null
@@ -128,21 +133,6 @@ interface Row extends NewestRow {
 interface List {
   readonly data: readonly Row[]
   readonly meta: Static<typeof metaSchema> & { readonly page: PageMeta }
-}
-
-async function readEvents(
-  ask: Ask,
-  {
-    card,
-    service,
-    address,
-    nowUnix,
-  }: { card: EventCard; service: Service; address: string; nowUnix: number },
-) {
-  const { noun, list } = card
-  const body = await known<List>(ask(list.operationId, { limit: String(ROWS_MAX), address }))
-  const done = body && sumDone(body, service, nowUnix)
-  return { noun, done, rows: (body?.data ?? []).map((row) => ({ entry: noun, ...row })) }
 }
 
 function sumDone({ data, meta }: List, service: Service, nowUnix: number) {
