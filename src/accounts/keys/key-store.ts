@@ -42,24 +42,23 @@ const ACTIVE_KEYS_MAX = 10
 /** Ten collisions in a row mean that the random source is broken. */
 const DRAWS_MAX = 10
 
-export interface FundedKey {
-  readonly key: Key
-  readonly balance: MicroUsd
-}
+type FundedKey = Key & { readonly balance: MicroUsd }
 
 const FUNDED = sql`
   select ${keys.columns}, coalesce(micro_usd, 0) as micro_usd
   from keys left join balances on account = ${keyAccount('')} || public_id`
 
 function readFunded(row: Row): FundedKey {
-  return { key: keys.read(row), balance: column.amount(row, 'micro_usd') }
+  return { ...keys.read(row), balance: column.amount(row, 'micro_usd') }
 }
 
-export async function findKeyByDigest(
+/** Undefined for an unknown or revoked key. */
+export async function findActiveKey(
   engine: Engine,
   digest: string,
 ): Promise<FundedKey | undefined> {
-  const [row] = await engine.read(sql`${FUNDED} where secret_digest = ${digest}`)
+  const [row] = await engine.read(sql`
+    ${FUNDED} where secret_digest = ${digest} and revoked_unix is null`)
   return row && readFunded(row)
 }
 

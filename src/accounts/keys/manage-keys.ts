@@ -61,10 +61,7 @@ export function revokeRoute(ctx: Context): Route {
       'Send the key itself as Bearer, or the signed text of GET /api/keys/message?action=revoke. From then on the key gets 401. Its balance stays and can be moved by the wallet.',
     body: ProofBody,
     answers: {
-      200: {
-        description: 'The revoked key.',
-        schema: named('RevokedApiKey', { key: KeyRecord }),
-      },
+      200: { description: 'The revoked key.', schema: named('RevokedApiKey', { key: KeyRecord }) },
     },
     refusals: [...AUTHORITY_REFUSALS, 'key_not_found'],
     handle: (asked) =>
@@ -199,12 +196,7 @@ export function moveBalanceRoute(ctx: Context): Route {
 /** Moves the balance to another key of the wallet, and returns the amount. */
 export async function moveWholeBalance(
   connection: Connection,
-  input: {
-    readonly id: string
-    readonly from: string
-    readonly to: string
-    readonly nowUnix: number
-  },
+  input: Readonly<Record<'id' | 'from' | 'to', string>> & { readonly nowUnix: number },
 ): Promise<MicroUsd> {
   const [from, to] = [keyAccount(input.from), keyAccount(input.to)]
   const amount = (await lockBalances(connection, [from, to])).get(from) ?? 0n
@@ -255,9 +247,9 @@ export function listRoute(ctx: Context): Route {
         return used ?? (await listKeys(connection, wallet))
       })
       if (isRefusal(listed)) return listed
-      const keys = listed.map(({ key, balance }) => ({
+      const keys = listed.map((key) => ({
         ...toKeyRecord(ctx, key, allowance),
-        prepaidBalanceUsd: toUsd(balance),
+        prepaidBalanceUsd: toUsd(key.balance),
       }))
       return answer(200, { keys })
     },
@@ -306,8 +298,7 @@ export function authorise(
   { caller, body, publicId }: Asked & { readonly publicId?: string },
 ): Authority | Refusal {
   const { ownerAddress, signature, message } = body
-  const given = [ownerAddress, signature, message].filter((each) => each !== undefined).length
-  if (given === 0) {
+  if ((ownerAddress ?? signature ?? message) === undefined) {
     if (caller.kind === 'keyed')
       return { wallet: caller.wallet, publicId: caller.publicId, signed: undefined }
     return refuse('invalid_signature', 'sign the message of this action with the owning wallet')

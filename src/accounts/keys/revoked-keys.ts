@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
-import { findKeyByDigest, isSecret, markRevoked, secretDigest } from '#accounts/keys/key-store.ts'
+import { findActiveKey, isSecret, markRevoked, secretDigest } from '#accounts/keys/key-store.ts'
 import { forgetKey } from '#accounts/metering/callers.ts'
 import type { Address } from '#base/address.ts'
 import { named } from '#base/schema.ts'
@@ -9,7 +9,7 @@ import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Engine } from '#db/engine.ts'
 import { column, sql } from '#db/sql.ts'
-import { type Answer, answer, defineRoute, type Route } from '#route.ts'
+import { answer, defineRoute, type Route } from '#route.ts'
 
 /** One public id per line, next to embedded accounts, so that a restored backup does not revive revoked keys. */
 const FILE = 'revoked-keys.txt'
@@ -83,13 +83,10 @@ export function reportLeakRoute(ctx: Context): Route {
       secret: Type.String({ maxLength: 256, description: 'The whole secret.' }),
     }),
     answers: {
-      202: {
-        description: 'Received.',
-        schema: named('LeakReceipt', { received: Type.Boolean() }),
-      },
+      202: { description: 'Received.', schema: named('LeakReceipt', { received: Type.Boolean() }) },
     },
     refusals: [],
-    async handle({ body: { secret } }): Promise<Answer> {
+    async handle({ body: { secret } }) {
       if (isSecret(ctx.ecosystem.service.keyPrefix, secret))
         await killLeaked(ctx, secretDigest(secret))
       return answer(202, { received: true })
@@ -98,14 +95,10 @@ export function reportLeakRoute(ctx: Context): Route {
 }
 
 async function killLeaked(ctx: Context, digest: string): Promise<void> {
-  const found = await findKeyByDigest(ctx.accounts, digest)
-  if (found === undefined) return
-  const { key } = found
+  const key = await findActiveKey(ctx.accounts, digest)
   const nowUnix = unixNow(ctx.clock)
-  const revoked = await ctx.accounts.write((connection) =>
-    markRevoked(connection, { ...key, nowUnix }),
-  )
+  const revoked = key && (await ctx.accounts.write((tx) => markRevoked(tx, { ...key, nowUnix })))
   forgetKey(ctx, digest)
   if (revoked === undefined) return
-  noteKeyChange(ctx, { kind: 'revoked', publicId: key.publicId, owner: key.wallet })
+  noteKeyChange(ctx, { kind: 'revoked', publicId: revoked.publicId, owner: revoked.wallet })
 }

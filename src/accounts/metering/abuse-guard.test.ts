@@ -4,7 +4,7 @@ import type { Caller } from '#base/caller.ts'
 import { readConfig } from '#config.ts'
 import { anonymous, keyed } from '#test/callers/meter-harness.ts'
 import { testContext } from '#test/test-context.ts'
-import { type GuardKind, guardCall, TokenBuckets } from './abuse-guard.ts'
+import { createBuckets, type GuardKind, guardCall } from './abuse-guard.ts'
 import { gateRoute } from './tier.ts'
 
 const PLAIN = readConfig({}, { isTty: false })
@@ -75,7 +75,7 @@ test('calls of wallets that are premium or have a balance count for the wallet, 
 test('only failures count against an address, and they expire', () => {
   let now = 0
   const limit = { burst: 2, perMinute: 30 }
-  const guard = new TokenBuckets(() => now, limit, 'too many')
+  const guard = createBuckets(() => now, limit, 'too many')
   for (let n = 0; n < 100; n += 1) assert.equal(guard.refusal('192.0.2.1'), undefined)
   for (let n = 0; n < 2; n += 1) guard.take('192.0.2.1')
   const refused = guard.refusal('192.0.2.1')

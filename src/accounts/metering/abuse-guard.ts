@@ -38,9 +38,8 @@ function isTrusted(caller: Caller): boolean {
 }
 
 const limitFailures = (kind: 'mint' | 'claim', what: string) =>
-  oncePerContext(
-    ({ clock, config }) =>
-      new TokenBuckets(clock, config.guard[kind], `${what}; send this again later`),
+  oncePerContext(({ clock, config }) =>
+    createBuckets(clock, config.guard[kind], `${what}; send this again later`),
   )
 
 /** Limits signatures that do not match their wallet. */
@@ -60,7 +59,7 @@ function getBuckets(ctx: Context, kind: GuardKind): TokenBuckets {
   const kinds = getKinds(ctx)
   const { guard } = ctx.config
   const limit = { ...guard, gate: guard.claim, webhook: WEBHOOK_LIMIT }[kind]
-  const buckets = kinds.get(kind) ?? new TokenBuckets(ctx.clock, limit, TOO_MANY)
+  const buckets = kinds.get(kind) ?? createBuckets(ctx.clock, limit, TOO_MANY)
   kinds.set(kind, buckets)
   return buckets
 }
@@ -69,45 +68,30 @@ const TOO_MANY = 'too many requests from this address in a short time'
 
 const getKinds = oncePerContext(() => new Map<GuardKind, TokenBuckets>())
 
-interface Tokens {
-  left: number
-  atMs: number
-}
+type TokenBuckets = ReturnType<typeof createBuckets>
 
-export class TokenBuckets {
-  readonly #clock: Clock
-  readonly #limit: GuardSetting
-  readonly #message: string
-  readonly #buckets = new LRUCache<string, Tokens>({ max: BUCKETS_MAX })
-
-  constructor(clock: Clock, limit: GuardSetting, message: string) {
-    this.#clock = clock
-    this.#limit = limit
-    this.#message = message
-  }
-
-  take(name: string): void {
-    const left = this.#left(name) - 1
-    this.#buckets.set(name, { left, atMs: this.#clock() })
-  }
-
-  /** Refuses when no token is left. */
-  refusal(name: string): Refusal | undefined {
-    const left = this.#left(name)
-    if (left >= 1) return undefined
-    return refuse('rate_limited', this.#message, {
-      retryAfterSeconds: Math.max(1, Math.ceil(((1 - left) * 60) / this.#limit.perMinute)),
-    })
-  }
-
-  #left(name: string): number {
-    const { burst, perMinute } = this.#limit
-    const tokens = this.#buckets.get(name)
+export function createBuckets(clock: Clock, { burst, perMinute }: GuardSetting, message: string) {
+  const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: BUCKETS_MAX })
+  const leftIn = (name: string): number => {
+    const tokens = buckets.get(name)
     if (tokens === undefined) return burst
-    const now = this.#clock()
+    const now = clock()
     const gained = (Math.max(0, now - tokens.atMs) / 60_000) * perMinute
     tokens.left = Math.min(burst, tokens.left + gained)
     tokens.atMs = now
     return tokens.left
+  }
+  return {
+    take(name: string): void {
+      buckets.set(name, { left: leftIn(name) - 1, atMs: clock() })
+    },
+    /** Refuses when no token is left. */
+    refusal(name: string): Refusal | undefined {
+      const left = leftIn(name)
+      if (left >= 1) return undefined
+      return refuse('rate_limited', message, {
+        retryAfterSeconds: Math.max(1, Math.ceil(((1 - left) * 60) / perMinute)),
+      })
+    },
   }
 }

@@ -1,12 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import {
-  type FundedKey,
-  findKeyByDigest,
-  isSecret,
-  type Key,
-  secretDigest,
-} from '#accounts/keys/key-store.ts'
+import { findActiveKey, isSecret, type Key, secretDigest } from '#accounts/keys/key-store.ts'
 import { orUnavailable } from '#accounts/metering/meter/meter.ts'
 import { TtlCache } from '#base/async.ts'
 import type { Caller } from '#base/caller.ts'
@@ -97,19 +91,15 @@ function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefi
 /** Returns undefined if the key is unknown or revoked. */
 async function read(ctx: Context, digest: string): Promise<KeyedCaller | undefined> {
   const readMs = ctx.clock()
-  const found = await findKeyByDigest(ctx.accounts, digest)
-  if (!isActive(found)) return undefined
-  const allowance = await readAllowance(ctx, found.key.wallet)
+  const found = await findActiveKey(ctx.accounts, digest)
+  if (found === undefined) return undefined
+  const allowance = await readAllowance(ctx, found.wallet)
   // The key may have been revoked while the allowance was read.
   const isOld = Math.abs(ctx.clock() - readMs) >= KEY_TTL_MS
-  const newest = isOld ? await findKeyByDigest(ctx.accounts, digest) : found
-  if (!isActive(newest)) return undefined
+  const newest = isOld ? await findActiveKey(ctx.accounts, digest) : found
+  if (newest === undefined) return undefined
   const hasBalance = newest.balance >= ctx.ecosystem.pricePerCall
-  return { ...keyedCaller(ctx, newest.key, allowance), hasBalance }
-}
-
-function isActive(found: FundedKey | undefined): found is FundedKey {
-  return found !== undefined && found.key.revokedUnix === null
+  return { ...keyedCaller(ctx, newest, allowance), hasBalance }
 }
 
 export function keyedCaller(
@@ -129,11 +119,6 @@ export function keyedCaller(
 }
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
-type Range = [Parsed, number]
-
-/** RFC 6052: NAT64 holds the IPv4 address in the last 32 bits. */
-const NAT64: Range = [ipaddr.IPv6.parse('64:ff9b::'), 96]
-
 /** One customer usually has a whole IPv6 /64. */
 const IPV6_BUCKET_BITS = 64
 
@@ -154,7 +139,7 @@ export function findAddressBucket(
   const forwarded = headers['x-forwarded-for']
   if (forwarded === undefined) return toBucket(peer)
   const { trusted } = getProxies(ctx)
-  const isTrusted = (hop: Parsed) => trusted.some((range) => within(hop, range))
+  const isTrusted = (hop: Parsed) => ipaddr.subnetMatch(hop, { trusted }, '') === 'trusted'
   if (!isTrusted(peer)) warnOfProxy(ctx, peer)
   // Repeated headers are joined by commas, so the last entry is the nearest hop.
   const hops = String(forwarded).split(',')
@@ -186,7 +171,7 @@ const getProxies = oncePerContext(({ config }) => ({
 }))
 
 /** The setting was validated when it was read. IPv4-mapped ranges become IPv4 ranges. */
-function parseRange(text: string): Range {
+function parseRange(text: string): [Parsed, number] {
   const [address, bits] = ipaddr.parseCIDR(text)
   const plain = unwrap(address)
   const mappedBits = 128 - 32
@@ -204,15 +189,11 @@ function parseEntry(text: string): Parsed | undefined {
   return isIP(address) === 0 ? undefined : unwrap(ipaddr.parse(address))
 }
 
+/** Mapped addresses and NAT64 (RFC 6052) hold the IPv4 address in the last 32 bits. */
 function unwrap(address: Parsed): Parsed {
-  if (!(address instanceof ipaddr.IPv6)) return address
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
-  if (!within(address, NAT64)) return address
-  return new ipaddr.IPv4(address.toByteArray().slice(12))
-}
-
-function within(address: Parsed, [range, bits]: Range): boolean {
-  return address.kind() === range.kind() && address.match(range, bits)
+  const holdsIpv4 =
+    address instanceof ipaddr.IPv6 && ['ipv4Mapped', 'rfc6052'].includes(address.range())
+  return holdsIpv4 ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
 }
 
 function toBucket(address: Parsed): string {

@@ -121,22 +121,15 @@ export async function readShares(
   })
 }
 
-interface Held {
-  /** In base units. */
-  readonly held: bigint
-  /** In thousandths of a base unit. */
-  readonly needed: bigint
-}
-
 /**
- * Reads the balance and the supply share, summed over all chains of the token, each at one deep block; undefined
- * unless all chains are live.
+ * Reads the balance in base units and the supply share in thousandths of one, summed over all chains of the token, each
+ * at one deep block; undefined unless all chains are live.
  */
 async function readHeld(
   ctx: Judged,
   connection: Connection,
   { share, wallet }: { readonly share: SupplyShare; readonly wallet: Address },
-): Promise<Held | undefined> {
+) {
   const { token, supplyPerMille, depthBlocks } = share
   const index = await readIndexStatus(connection, ctx.ecosystem.chains)
   let held = 0n

@@ -98,13 +98,10 @@ export const RETAINED_USAGE: readonly Retained[] = [
   }),
 ]
 
-interface Days {
-  readonly table: Sql
-  readonly key: Sql
-  readonly isOver: Sql
-}
-
-function ofDays(keepDays: number, { table, key, isOver }: Days): Retained {
+function ofDays(
+  keepDays: number,
+  { table, key, isOver }: Readonly<Record<'table' | 'key' | 'isOver', Sql>>,
+): Retained {
   return {
     keepDays,
     atOnce: ROWS_PER_PAGE,
@@ -193,9 +190,9 @@ export function usageHistoryRoute(ctx: Context): Route {
       const { caller } = input
       const { days, format } = input.parameters
       if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
-      const nowUnix = unixNow(ctx.clock)
+      const listed = lastDays(unixNow(ctx.clock), days)
       const history = await orUnavailable(() =>
-        ctx.accounts.snapshot((reads) => readHistory(reads, { caller, days, nowUnix })),
+        ctx.accounts.snapshot((reads) => readHistory(reads, caller, listed)),
       )
       if (!wantsCsv(input, format)) return answer(200, showHistory(caller.identity, history))
       const csv = toCsv(CsvRow, toCsvRows(history))
@@ -211,36 +208,29 @@ function refuseDays(): Refusal {
   })
 }
 
-/** Expects the oldest day first. */
 function showHistory(identity: string, history: readonly HistoryDay[]) {
   return {
     identity,
     days: history.length,
-    totals: showCharged(sumCharged(history)),
-    history: history.map((day) => ({
-      ...showDay(day),
-      ...showCharged(day),
-      complete: day !== history.at(-1),
-      keys: day.keys.map((key) => ({ publicId: key.publicId, ...showCharged(key) })),
+    totals: showCharged(sumCharged(history.map(({ charged }) => charged))),
+    history: history.map(({ charged, complete, keys, ...day }) => ({
+      ...day,
+      ...showCharged(charged),
+      complete,
+      keys: keys.map(showKey),
     })),
   }
 }
 
 function toCsvRows(history: readonly HistoryDay[]) {
-  return history.flatMap((day) => {
-    const complete = day !== history.at(-1)
-    const parts = day.keys.length === 0 ? [{ ...day, publicId: null }] : day.keys
-    return parts.map((part) => ({
-      ...showDay(day),
-      publicId: part.publicId,
-      ...showCharged(part),
-      complete,
-    }))
+  return history.flatMap(({ charged, complete, keys, ...day }) => {
+    const parts = keys.length === 0 ? [{ ...charged, publicId: null }] : keys
+    return parts.map((part) => ({ ...day, ...showKey(part), complete }))
   })
 }
 
-function showDay({ day }: HistoryDay) {
-  return { date: toDate(day), dateUnix: day }
+function showKey({ publicId, ...charged }: KeyCharged) {
+  return { publicId, ...showCharged(charged) }
 }
 
 function showCharged({ calls, paid, spent }: Charged) {
@@ -257,12 +247,6 @@ function sumCharged(parts: readonly Charged[]): Charged {
   return sum
 }
 
-interface HistoryInput {
-  readonly caller: Caller
-  readonly days: number
-  readonly nowUnix: number
-}
-
 interface Charged {
   readonly calls: number
   readonly paid: number
@@ -274,18 +258,10 @@ interface KeyCharged extends Charged {
   readonly publicId: string | null
 }
 
-interface HistoryDay extends Charged {
-  /** Unix seconds (UTC). */
-  readonly day: number
-  readonly keys: readonly KeyCharged[]
-}
+type HistoryDay = Awaited<ReturnType<typeof readHistory>>[number]
 
 /** Returns UTC days up to today, oldest first, without gaps. */
-async function readHistory(
-  connection: Connection,
-  { caller, days: count, nowUnix }: HistoryInput,
-): Promise<readonly HistoryDay[]> {
-  const days = lastDays(nowUnix, count)
+async function readHistory(connection: Connection, caller: Caller, days: readonly number[]) {
   const since = days[0] ?? 0
   const found = await connection.run(
     caller.kind === 'keyed' ? selectKeys(caller.wallet, since) : selectAddress(caller, since),
@@ -293,7 +269,13 @@ async function readHistory(
   const byDay = Map.groupBy(found, (row) => column.integer(row, 'day'))
   return days.map((day) => {
     const parts = (byDay.get(day) ?? []).map(toKeyCharged)
-    return { day, ...sumCharged(parts), keys: caller.kind === 'keyed' ? parts : [] }
+    return {
+      date: toDate(day),
+      dateUnix: day,
+      charged: sumCharged(parts),
+      complete: day !== days.at(-1),
+      keys: caller.kind === 'keyed' ? parts : [],
+    }
   })
 }
 
