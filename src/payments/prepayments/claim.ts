@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { Address, Hash } from '#base/address.ts'
-import type { MicroUsd } from '#base/money.ts'
+import type { Hash } from '#base/address.ts'
+import type { PayerProof } from '#base/payer-proof.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, defineCodec, join, type RowOf, sql } from '#db/sql.ts'
+import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts'
 import { type Retained, START } from '#index/retained.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { CREDIT_MAX, type Credit, listLiveCredits } from './credit.ts'
-import {
-  type Deposit,
-  isComplete,
-  type KnownDeposits,
-  type Reads,
-  readDeposits,
-  UNCREDITED,
-} from './deposits.ts'
+import { type Deposit, type KnownDeposits, type Reads, UNCREDITED } from './deposits.ts'
 
 /** Level of proof for a claim, weakest first. */
 const TRUSTS = ['none', 'payer', 'owner'] as const
@@ -45,38 +38,34 @@ export type Claim = RowOf<typeof claims>
 /** After a day the transaction was most likely replaced; posting again reopens the claim. */
 export const CLAIM_TTL_SECONDS = 86_400
 
-export async function lockClaimById(
-  connection: Connection,
-  id: string,
-): Promise<Claim | undefined> {
+export async function lockClaim(connection: Connection, id: string): Promise<Claim | undefined> {
   const [row] = await connection.run(sql`
     update claims set id = id where id = ${id} returning ${claims.columns}`)
   return row && claims.read(row)
 }
 
-export async function findClaimById(reads: Reads, id: string): Promise<Claim | undefined> {
-  const [row] = await reads.run(sql`select ${claims.columns} from claims where id = ${id}`)
+export type ClaimName = { readonly id: string } | { readonly txHash: Hash }
+
+export async function findClaim(ctx: Context, name: ClaimName): Promise<Claim | undefined> {
+  const [row] = await ctx.accounts.read(sql`
+    select ${claims.columns} from claims
+    ${'id' in name ? sql`where id = ${name.id}` : firstOfTransaction(ctx, name.txHash)}`)
   return row && claims.read(row)
 }
 
-export async function findClaimByTx(
-  reads: Reads,
-  input: { readonly chainId: number; readonly txHash: Hash; readonly nowUnix: number },
-): Promise<Claim | undefined> {
-  const [row] = await reads.run(sql`
-    select ${claims.columns} from claims where tx_hash = ${input.txHash}
+function firstOfTransaction(ctx: Context, txHash: Hash): Sql {
+  return sql`where tx_hash = ${txHash}
     order by case when exists (
         select 1 from credits where claim_id = claims.id and reversed_unix is null) then 0
       when was_credited = 1 then 1 else 2 end,
       case when exists (
         select 1 from deposits
-        where chain_id = ${input.chainId} and tx_hash = claims.tx_hash
+        where chain_id = ${requirePayment(ctx).chain.id} and tx_hash = claims.tx_hash
           and (sender = owner or ${IS_SIGNED})) then 0 else 1 end,
       case when trust = ${TRUSTS.indexOf('owner')} then 0 else 1 end,
-      case when opened_unix > ${input.nowUnix - CLAIM_TTL_SECONDS} then 0 else 1 end,
+      case when opened_unix > ${unixNow(ctx.clock) - CLAIM_TTL_SECONDS} then 0 else 1 end,
       created_unix, id
-    limit 1`)
-  return row && claims.read(row)
+    limit 1`
 }
 
 /** Whether the sender of a deposit signed for the claim. */
@@ -84,30 +73,23 @@ const IS_SIGNED = sql`exists (
   select 1 from claim_proofs
   where claim_id = claims.id and claim_proofs.payer_address = deposits.sender)`
 
-async function updateClaim(connection: Connection, claim: Claim): Promise<void> {
-  await connection.run(sql`
-    update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
-      trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
-    where id = ${claim.id}`)
-}
-
 export async function markCredited(connection: Connection, id: string): Promise<void> {
   await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
 }
 
 /** Reopens the claim after a reorg, in case the transaction is mined again. */
-export async function reopenClaim(
-  connection: Connection,
-  { id, nowUnix }: { readonly id: string; readonly nowUnix: number },
-): Promise<void> {
-  await connection.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
+export async function reopenClaim(tx: Connection, id: string, nowUnix: number): Promise<void> {
+  await tx.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
 }
 
+/** What a payer posts to prove consent. */
+export type PostedProof = Omit<PayerProof, 'chainId' | 'byContract' | 'freshness'>
+
 export async function isContractProofStored(
-  reads: Reads,
-  proof: Pick<CheckedClaim, 'publicId' | 'txHash' | 'payerAddress'> & Omit<Proof, 'byContract'>,
+  { accounts }: Context,
+  proof: PostedProof,
 ): Promise<boolean> {
-  const found = await reads.run(sql`
+  const found = await accounts.read(sql`
     select claims.id from claim_proofs join claims on claims.id = claim_proofs.claim_id
     where claims.public_id = ${proof.publicId} and claims.tx_hash = ${proof.txHash}
       and claim_proofs.payer_address = ${proof.payerAddress} and by_contract = 1
@@ -115,20 +97,8 @@ export async function isContractProofStored(
   return found.length === 1
 }
 
-/** Returns the senders who signed for a claim. */
-export async function readProvenPayers(reads: Reads, claimId: string): Promise<Set<Address>> {
-  const found = await reads.run(sql`
-    select payer_address from claim_proofs where claim_id = ${claimId}`)
-  return new Set(found.map((row) => column.hex(row, 'payer_address')))
-}
-
 /** Where a pass stands among all claims. */
-export interface ClaimPlace {
-  readonly openedUnix: number
-  readonly id: string
-}
-
-export const FIRST_PLACE: ClaimPlace = { openedUnix: 0, id: '' }
+export const FIRST_PLACE: Pick<Claim, 'openedUnix' | 'id'> = { openedUnix: 0, id: '' }
 
 /** Claims looked at per pass, in turns, because anyone may post them and old deposits may be found late. */
 const CLAIMS_IN_TURN = 5_000
@@ -141,31 +111,24 @@ const CREDITABLE_MAX = 500
  * sender, the oldest.
  */
 export async function creditableClaims(
-  reads: Reads,
-  input: {
-    readonly chainId: number
-    readonly deepNumber: number
-    readonly recentNumber: number
-    readonly after: ClaimPlace
-  },
-): Promise<{ readonly claims: readonly Claim[]; readonly place: ClaimPlace }> {
-  const { chainId, deepNumber, after } = input
+  { accounts, ecosystem }: Context,
+  after: typeof FIRST_PLACE,
+  { deepNumber, recentNumber }: { readonly deepNumber: number; readonly recentNumber: number },
+): Promise<{ readonly claims: readonly Claim[]; readonly place: typeof FIRST_PLACE }> {
+  const { id: chainId } = requirePayment({ ecosystem }).chain
   const inTurn = sql`(opened_unix, id) > (${after.openedUnix}, ${after.id})`
-  const [last] = await reads.run(sql`
-    select opened_unix, id from claims where ${inTurn}
+  const [last] = await accounts.read(sql`
+    select ${claims.columns} from claims where ${inTurn}
     order by opened_unix, id limit 1 offset ${CLAIMS_IN_TURN - 1}`)
-  const place = last && {
-    openedUnix: column.integer(last, 'opened_unix'),
-    id: column.text(last, 'id'),
-  }
+  const place = last && claims.read(last)
   const upTo = place && sql`and (opened_unix, id) <= (${place.openedUnix}, ${place.id})`
   const ofClaim = sql`deposits.chain_id = ${chainId} and deposits.tx_hash = claims.tx_hash`
-  const found = await reads.run(sql`
+  const found = await accounts.read(sql`
     select ${claims.columns} from claims
     where id in (
         select id from claims where ${inTurn} ${upTo ?? sql``}
         union all select claims.id from deposits join claims on ${ofClaim}
-          where deposits.chain_id = ${chainId} and block_number > ${input.recentNumber})
+          where deposits.chain_id = ${chainId} and block_number > ${recentNumber})
       -- Adding 0 keeps SQLite from reading every deposit up to that block.
       and exists (
         select 1 from deposits
@@ -180,79 +143,70 @@ export async function creditableClaims(
 }
 
 /** The text and signature by which a payer agreed to pay for the key. */
-export interface Proof {
-  readonly message: string
-  readonly signature: string
-  readonly byContract: boolean
-}
+export type Proof = Pick<PayerProof, 'message' | 'signature' | 'byContract'>
 
-export interface CheckedClaim {
-  readonly publicId: string
-  readonly txHash: Hash
-  readonly owner: Address
-  readonly payerAddress: Address
-  readonly claimedMicroUsd: bigint
+export type CheckedClaim = Pick<
+  Claim,
+  'publicId' | 'txHash' | 'owner' | 'payerAddress' | 'claimedMicroUsd'
+> & {
   readonly proof: Proof | undefined
   /** `owner`: posted with an owner's key; `payer`: with a payer's proof. */
   readonly trust: Trust
 }
 
-export interface Registered {
-  readonly kind: 'created' | 'existing'
-  readonly claim: Claim
-}
-
-/** Adds a qualifying payer to an existing claim, so that a stranger's earlier post cannot block the owner. */
-export async function registerClaim(ctx: Context, input: CheckedClaim): Promise<Registered> {
+/** Adds a qualifying payer to the key's earlier claim on this transaction, so that a stranger's post cannot block the owner. */
+export async function registerClaim(ctx: Context, posted: CheckedClaim) {
   const nowUnix = unixNow(ctx.clock)
-  return ctx.accounts.write(async (connection) => {
+  const isByOwner = posted.payerAddress === posted.owner
+  return ctx.accounts.write(async (tx) => {
     const id = randomUUID()
-    const claim = await insertOrLock(connection, { ...input, id, nowUnix })
-    if (claim.id !== id) return revisit(connection, claim, { input, nowUnix })
-    await storeProof(connection, claim, input)
-    return { kind: 'created', claim }
+    const [row] = await tx.run(sql`
+      insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
+        claimed_micro_usd, created_unix, opened_unix)
+      values (${id}, ${posted.publicId}, ${posted.txHash}, ${posted.owner},
+        ${posted.payerAddress}, ${isByOwner ? 1 : 0}, ${TRUSTS.indexOf(posted.trust)},
+        ${posted.claimedMicroUsd}, ${nowUnix}, ${nowUnix})
+      on conflict (public_id, tx_hash) do update set id = claims.id returning ${claims.columns}`)
+    assert(row !== undefined, 'the claim is stored')
+    const claim = claims.read(row)
+    const hasNewProof = await storeProof(tx, claim, posted)
+    if (claim.id === id) return { isNew: true, claim }
+    const isNewOwner = !claim.byOwner && isByOwner
+    const isNewPayer = hasNewProof || isNewOwner
+    return {
+      isNew: false,
+      claim: await revisit(tx, claim, { posted, isNewOwner, isNewPayer, nowUnix }),
+    }
   })
 }
 
-/** Returns the key's earlier claim on this transaction if there is one. */
-async function insertOrLock(
-  connection: Connection,
-  claim: CheckedClaim & { readonly id: string; readonly nowUnix: number },
-): Promise<Claim> {
-  const isByOwner = claim.payerAddress === claim.owner
-  const [row] = await connection.run(sql`
-    insert into claims (id, public_id, tx_hash, owner, payer_address, by_owner, trust,
-      claimed_micro_usd, created_unix, opened_unix)
-    values (${claim.id}, ${claim.publicId}, ${claim.txHash}, ${claim.owner},
-      ${claim.payerAddress}, ${isByOwner ? 1 : 0}, ${TRUSTS.indexOf(claim.trust)},
-      ${claim.claimedMicroUsd}, ${claim.nowUnix}, ${claim.nowUnix})
-    on conflict (public_id, tx_hash) do update set id = claims.id returning ${claims.columns}`)
-  assert(row !== undefined, 'the claim is stored')
-  return claims.read(row)
+interface Visit {
+  readonly posted: CheckedClaim
+  readonly isNewOwner: boolean
+  readonly isNewPayer: boolean
+  readonly nowUnix: number
 }
 
-async function revisit(
-  connection: Connection,
-  before: Claim,
-  { input, nowUnix }: { readonly input: CheckedClaim; readonly nowUnix: number },
-): Promise<Registered> {
-  const isOwners = input.trust === 'owner'
+async function revisit(tx: Connection, before: Claim, visit: Visit): Promise<Claim> {
+  const { posted, isNewOwner, isNewPayer, nowUnix } = visit
+  const isOwners = posted.trust === 'owner'
   const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
-  const isNewOwner = !before.byOwner && input.payerAddress === input.owner
-  const isNewPayer = (await storeProof(connection, before, input)) || isNewOwner
   // Anyone may add payers, but only the owner changes the record that is shown, or extends it.
   const isShownByAll = before.trust !== 'owner'
   const renews = (isPast && (isOwners || isShownByAll)) || (isNewPayer && before.wasCredited)
   const shows = isOwners || (isNewOwner && isShownByAll)
   const claim: Claim = {
     ...before,
-    payerAddress: shows ? input.payerAddress : before.payerAddress,
+    payerAddress: shows ? posted.payerAddress : before.payerAddress,
     byOwner: before.byOwner || isNewOwner,
     trust: isOwners ? 'owner' : before.trust,
     openedUnix: renews ? nowUnix : before.openedUnix,
   }
-  await updateClaim(connection, claim)
-  return { kind: 'existing', claim }
+  await tx.run(sql`
+    update claims set payer_address = ${claim.payerAddress}, by_owner = ${claim.byOwner ? 1 : 0},
+      trust = ${TRUSTS.indexOf(claim.trust)}, opened_unix = ${claim.openedUnix}
+    where id = ${claim.id}`)
+  return claim
 }
 
 /** Returns whether the claim has a new payer. */
@@ -290,14 +244,19 @@ export const RETAINED_CLAIMS: Retained = {
   },
 }
 
-interface Evidence {
-  /** Deposits of the transaction, at least one. */
-  readonly deposits: readonly Deposit[]
-  readonly provenPayers: ReadonlySet<Address>
-  /** Live credits of the transaction. */
-  readonly credits: readonly Credit[]
-  readonly headNumber: number
-  readonly requiredConfirmations: number
+/** What is stored of a claim besides its deposits: the senders who signed for it, and its transaction's live credits. */
+export async function readEvidence(reads: Reads, claim: Claim) {
+  const proofs = await reads.run(sql`
+    select payer_address from claim_proofs where claim_id = ${claim.id}`)
+  return {
+    provenPayers: new Set(proofs.map((row) => column.hex(row, 'payer_address'))),
+    credits: await listLiveCredits(reads, [claim.txHash]),
+  }
+}
+
+type Evidence = Awaited<ReturnType<typeof readEvidence>> & {
+  /** Has at least one deposit. */
+  readonly known: KnownDeposits
 }
 
 export interface Verdict {
@@ -308,11 +267,13 @@ export interface Verdict {
 }
 
 /** Judges by the chain, not by the claim: the sender must own the key or have signed, and the deposit must not be credited yet. */
-export function judgeClaim(claim: Claim, evidence: Evidence): Verdict {
-  const { deposits, credits, requiredConfirmations } = evidence
+export function judgeClaim(ctx: Context, claim: Claim, evidence: Evidence): Verdict {
+  const { known, credits } = evidence
+  const { deposits } = known
+  const { confirmations: requiredConfirmations } = requirePayment(ctx)
   const [first] = deposits
   assert(first !== undefined, 'only claims with deposits are judged')
-  const depth = Math.max(0, evidence.headNumber - first.blockNumber)
+  const depth = Math.max(0, known.head.number - first.blockNumber)
   const confirmations = Math.min(depth, requiredConfirmations)
   const waiting = { status: 'confirming', confirmations, payable: [] } as const
   if (depth < requiredConfirmations) return waiting
@@ -338,61 +299,4 @@ function isCreditFor(credit: Credit, deposit: Deposit): boolean {
 /** A `payerAddress` without a signature proves nothing. */
 function qualifies(claim: Claim, evidence: Evidence, { sender }: Deposit): boolean {
   return evidence.provenPayers.has(sender) || (claim.byOwner && sender === claim.owner)
-}
-
-export type ClaimStatus =
-  | 'pending'
-  | 'confirming'
-  | 'verified'
-  | 'rejected'
-  | 'unlinked'
-  | 'expired'
-  | 'reversed'
-
-/** A claim's status, derived from its credits and the chain. */
-export interface ClaimState {
-  readonly status: ClaimStatus
-  readonly confirmations: number
-  readonly payerAddress: Address
-  readonly creditedMicroUsd: MicroUsd | null
-  readonly verifiedUnix: number | null
-}
-
-export async function readClaimState(ctx: Context, claim: Claim): Promise<ClaimState> {
-  const { known, credits, provenPayers } = await ctx.accounts.snapshot(async (reads) => ({
-    known: await readDeposits(reads, requirePayment(ctx), [claim.txHash]),
-    credits: await listLiveCredits(reads, [claim.txHash]),
-    provenPayers: await readProvenPayers(reads, claim.id),
-  }))
-  const { confirmations: requiredConfirmations } = requirePayment(ctx)
-  const own = credits.filter(({ claimId }) => claimId === claim.id)
-  const [credit] = own
-  if (credit !== undefined)
-    return {
-      status: 'verified',
-      confirmations: requiredConfirmations,
-      payerAddress: credit.payerAddress,
-      creditedMicroUsd: own.reduce((sum, { microUsd }) => sum + microUsd, 0n),
-      verifiedUnix: Math.min(...own.map(({ createdUnix }) => createdUnix)),
-    }
-  const { payerAddress } = claim
-  const waiting = { payerAddress, creditedMicroUsd: null, verifiedUnix: null }
-  if (known === undefined || known.deposits.length === 0)
-    return { ...waiting, status: judgeUnseen(claim, known, unixNow(ctx.clock)), confirmations: 0 }
-  const { deposits, head } = known
-  const evidence = { deposits, provenPayers, credits, headNumber: head.number }
-  const { status, confirmations } = judgeClaim(claim, { ...evidence, requiredConfirmations })
-  return { ...waiting, status, confirmations }
-}
-
-/** Also uses the chain's time, so that claims do not expire while the chain is not read. */
-function judgeUnseen(claim: Claim, known: KnownDeposits | undefined, nowUnix: number): ClaimStatus {
-  if (claim.wasCredited) return 'reversed'
-  if (known === undefined || !isComplete(known.head)) return 'pending'
-  const isPast = Math.min(nowUnix, known.head.timestamp) >= claim.openedUnix + CLAIM_TTL_SECONDS
-  return isPast ? 'expired' : 'pending'
-}
-
-export function isOpen(status: ClaimStatus): boolean {
-  return status === 'pending' || status === 'confirming'
 }

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
 import { SIGNATURE_REFUSALS, verifyPayerProof } from '#accounts/keys/message.ts'
 import { getWrongSignatures } from '#accounts/metering/abuse-guard.ts'
-import { type Address, type Hash, parseAddress, parseHash, showAddress } from '#base/address.ts'
+import { parseAddress, parseHash, showAddress } from '#base/address.ts'
 import { sleep } from '#base/async.ts'
 import { type Caller, PUBLIC_ID } from '#base/caller.ts'
 import { toUsd } from '#base/money.ts'
@@ -19,21 +19,20 @@ import { openSettlingRpc } from '#payments/x402/settlement.ts'
 import { answer, defineRoute, type Parameter, parsed, parseInteger, type Route } from '#route.ts'
 import {
   type CheckedClaim,
+  CLAIM_TTL_SECONDS,
   type Claim,
-  type ClaimState,
-  type ClaimStatus,
-  findClaimById,
-  findClaimByTx,
+  type ClaimName,
+  findClaim,
   isContractProofStored,
-  isOpen,
+  judgeClaim,
+  type PostedProof,
   type Proof,
-  readClaimState,
+  readEvidence,
   registerClaim,
-  type Trust,
 } from './claim.ts'
-import { UNCREDITED } from './deposits.ts'
+import { isComplete, type KnownDeposits, readDeposits, UNCREDITED } from './deposits.ts'
 
-const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
+const MESSAGE_OF = {
   pending: 'pending_verification',
   confirming: 'pending_verification',
   verified: 'verified',
@@ -41,7 +40,7 @@ const MESSAGE_OF: Readonly<Record<ClaimStatus, string>> = {
   unlinked: 'payer_not_linked',
   expired: 'expired',
   reversed: 'reverted_by_reorg',
-}
+} as const
 
 /** Each message has a page at /problems/{message}. */
 export const PREPAYMENT_MESSAGES: readonly string[] = [...new Set(Object.values(MESSAGE_OF))]
@@ -68,23 +67,48 @@ const PrepaymentRecord = named('Prepayment', {
   hint: Type.Optional(Type.String({ description: 'In the 201 only: what the payer must sign.' })),
 })
 
-function toPrepaymentRecord(claim: Claim, state: ClaimState, requiredConfirmations: number) {
-  const { status, creditedMicroUsd: credited } = state
+/** Its status is derived from the claim's credits and the chain. */
+async function readRecord(ctx: Context, claim: Claim) {
+  const payment = requirePayment(ctx)
+  const { known, ...evidence } = await ctx.accounts.snapshot(async (reads) => ({
+    known: await readDeposits(reads, payment, [claim.txHash]),
+    ...(await readEvidence(reads, claim)),
+  }))
+  const credits = evidence.credits.filter(({ claimId }) => claimId === claim.id)
+  const [credit] = credits
+  const credited = credit && toUsd(credits.reduce((sum, { microUsd }) => sum + microUsd, 0n))
+  const isSeen = known !== undefined && known.deposits.length > 0
+  const verdict = isSeen
+    ? judgeClaim(ctx, claim, { known, ...evidence })
+    : { status: judgeUnseen(claim, known, unixNow(ctx.clock)), confirmations: 0 }
+  const status = credit === undefined ? verdict.status : 'verified'
   return {
     id: claim.id,
     txHash: claim.txHash,
-    amountUsd: toUsd(credited ?? claim.claimedMicroUsd),
+    amountUsd: credited ?? toUsd(claim.claimedMicroUsd),
     verified: status === 'verified',
     message: MESSAGE_OF[status],
     status,
     apiKeyPublicId: claim.publicId,
-    payerAddress: showAddress(state.payerAddress),
-    creditedUsd: credited === null ? null : toUsd(credited),
-    confirmations: state.confirmations,
-    requiredConfirmations,
+    payerAddress: showAddress(credit?.payerAddress ?? claim.payerAddress),
+    creditedUsd: credited ?? null,
+    confirmations: credit ? payment.confirmations : verdict.confirmations,
+    requiredConfirmations: payment.confirmations,
     createdAt: toIso(claim.createdUnix),
-    verifiedAt: state.verifiedUnix === null ? null : toIso(state.verifiedUnix),
+    verifiedAt: credit ? toIso(Math.min(...credits.map((each) => each.createdUnix))) : null,
   }
+}
+
+/** Also uses the chain's time, so that claims do not expire while the chain is not read. */
+function judgeUnseen(
+  claim: Claim,
+  known: KnownDeposits | undefined,
+  nowUnix: number,
+): keyof typeof MESSAGE_OF {
+  if (claim.wasCredited) return 'reversed'
+  if (known === undefined || !isComplete(known.head)) return 'pending'
+  const isPast = Math.min(nowUnix, known.head.timestamp) >= claim.openedUnix + CLAIM_TTL_SECONDS
+  return isPast ? 'expired' : 'pending'
 }
 
 const PrepayBody = Type.Object({
@@ -110,8 +134,6 @@ const PrepayBody = Type.Object({
     }),
   ),
 })
-
-type PrepayInput = Static<typeof PrepayBody>
 
 const NO_STORE = { headers: { 'Cache-Control': 'no-store' } }
 
@@ -144,12 +166,11 @@ function postPrepayRoute(ctx: Context): Route {
       'data_not_ready',
     ],
     async handle({ body, caller, call: { addressBucket } }) {
-      const checked = await check(ctx, { body, caller, addressBucket })
+      const checked = await check(ctx, body, caller, addressBucket)
       if (isRefusal(checked)) return checked
-      const { kind, claim } = await registerClaim(ctx, checked)
-      const state = await readClaimState(ctx, claim)
-      const record = toPrepaymentRecord(claim, state, requirePayment(ctx).confirmations)
-      if (kind === 'existing') return answer(200, record, NO_STORE)
+      const { isNew, claim } = await registerClaim(ctx, checked)
+      const record = await readRecord(ctx, claim)
+      if (!isNew) return answer(200, record, NO_STORE)
       const isLinked = checked.payerAddress === checked.owner || checked.proof !== undefined
       return answer(201, isLinked ? record : { ...record, hint: UNLINKED }, NO_STORE)
     },
@@ -161,13 +182,10 @@ const UNLINKED =
 
 async function check(
   ctx: Context,
-  input: {
-    readonly body: PrepayInput
-    readonly caller: Caller
-    readonly addressBucket: string
-  },
+  body: Static<typeof PrepayBody>,
+  caller: Caller,
+  addressBucket: string,
 ): Promise<CheckedClaim | Refusal> {
-  const { body, caller, addressBucket } = input
   const payerAddress = parseAddress(body.payerAddress)
   if (payerAddress === undefined)
     return refuse(
@@ -202,18 +220,11 @@ async function check(
     payerAddress,
     claimedMicroUsd: BigInt(Math.max(1, Math.round(body.amountUsd * 1e6))),
     proof,
-    trust: judgeTrust(caller, proof),
+    trust: caller.kind === 'keyed' ? 'owner' : proof === undefined ? 'none' : 'payer',
   }
 }
 
-function judgeTrust(caller: Caller, proof: Proof | undefined): Trust {
-  if (caller.kind === 'keyed') return 'owner'
-  return proof === undefined ? 'none' : 'payer'
-}
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-type ClaimName = { readonly id: string } | { readonly txHash: Hash }
 
 const claimInPath: Parameter<ClaimName> = {
   in: 'path',
@@ -255,17 +266,13 @@ function getPrepayRoute(ctx: Context): Route {
     refusals: ['prepayment_not_found'],
     async handle({ parameters: { idOrTxHash, wait }, call: { signal } }) {
       const untilMs = ctx.clock() + wait * 1_000
-      const shown = await waitForDecision(ctx, { name: idOrTxHash, untilMs, signal })
-      if (shown === undefined)
+      const record = await waitForDecision(ctx, idOrTxHash, untilMs, signal)
+      if (record === undefined)
         return refuse(
           'prepayment_not_found',
           'there is no prepayment with this id or transaction; register it with POST /api/sessions/prepay',
         )
-      return answer(
-        200,
-        toPrepaymentRecord(shown.claim, shown.state, requirePayment(ctx).confirmations),
-        NO_STORE,
-      )
+      return answer(200, record, NO_STORE)
     },
   })
 }
@@ -277,44 +284,24 @@ const POLL_MS = 1_000
 
 const getWaiting = oncePerContext(() => ({ count: 0 }))
 
-interface Shown {
-  readonly claim: Claim
-  readonly state: ClaimState
-}
-
 async function waitForDecision(
   ctx: Context,
-  waiting: { readonly name: ClaimName; readonly untilMs: number; readonly signal: AbortSignal },
-): Promise<Shown | undefined> {
-  const { name, untilMs, signal } = waiting
+  name: ClaimName,
+  untilMs: number,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<typeof readRecord>> | undefined> {
+  const waiting = getWaiting(ctx)
   for (;;) {
-    const claim = await findNamed(ctx, name)
+    const claim = await findClaim(ctx, name)
     if (claim === undefined) return undefined
-    const shown = { claim, state: await readClaimState(ctx, claim) }
+    const record = await readRecord(ctx, claim)
     const leftMs = untilMs - ctx.clock()
-    const waiting = getWaiting(ctx)
-    const waits = isOpen(shown.state.status) && leftMs > 0 && !signal.aborted
-    if (!waits || waiting.count >= WAITERS_MAX) return shown
+    const isOpen = record.status === 'pending' || record.status === 'confirming'
+    if (!isOpen || leftMs <= 0 || signal.aborted || waiting.count >= WAITERS_MAX) return record
     waiting.count += 1
     await sleep(Math.min(leftMs, POLL_MS), signal)
     waiting.count -= 1
   }
-}
-
-async function findNamed(ctx: Context, name: ClaimName): Promise<Claim | undefined> {
-  const reads = { run: ctx.accounts.read }
-  if ('id' in name) return findClaimById(reads, name.id)
-  const { txHash } = name
-  const { id: chainId } = requirePayment(ctx).chain
-  return findClaimByTx(reads, { chainId, txHash, nowUnix: unixNow(ctx.clock) })
-}
-
-interface Posted {
-  readonly publicId: string
-  readonly txHash: Hash
-  readonly payerAddress: Address
-  readonly message: string
-  readonly signature: string
 }
 
 /** A contract wallet's signature: `0x` alone where its owners approved the text on chain; 2,048 bytes hold about thirty of theirs. */
@@ -323,7 +310,7 @@ const CONTRACT_SIGNATURE = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 /** Accepts a proof that the payer's key signed, or else the payer's contract. */
 async function checkProof(
   ctx: Context,
-  posted: Posted,
+  posted: PostedProof,
   addressBucket: string,
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
@@ -336,18 +323,19 @@ async function checkProof(
   if (!mayBeContracts || !CONTRACT_SIGNATURE.test(signature)) return refused
   const text = await verifyPayerProof(ctx, { ...named, byContract: true, freshness: 'day' })
   if (text !== undefined) return refused.code === 'message_expired' ? refused : text
-  return checkByContract(ctx, { posted, refused }, addressBucket)
+  return checkByContract(ctx, posted, refused, addressBucket)
 }
 
 /** Asks nodes only about a deposit of the payer that is read and not yet claimed. */
 async function checkByContract(
   ctx: Context,
-  { posted, refused }: { readonly posted: Posted; readonly refused: Refusal },
+  posted: PostedProof,
+  refused: Refusal,
   addressBucket: string,
 ): Promise<Proof | Refusal> {
   const { message, signature } = posted
   const proof: Proof = { message, signature, byContract: true }
-  if (await isContractProofStored({ run: ctx.accounts.read }, posted)) return proof
+  if (await isContractProofStored(ctx, posted)) return proof
   if (!(await isAwaited(ctx, posted)))
     return {
       ...refused,
@@ -369,7 +357,7 @@ async function checkByContract(
 }
 
 /** Whether the payer's deposit is read, and not credited yet. */
-async function isAwaited(ctx: Context, { txHash, payerAddress }: Posted): Promise<boolean> {
+async function isAwaited(ctx: Context, { txHash, payerAddress }: PostedProof): Promise<boolean> {
   const { id: chainId } = requirePayment(ctx).chain
   const found = await ctx.accounts.read(sql`
     select log_index from deposits
@@ -386,7 +374,7 @@ const NODES_MAX = 2
 
 async function askNodes(
   ctx: Context,
-  { payerAddress: wallet, message, signature }: Posted,
+  { payerAddress: wallet, message, signature }: PostedProof,
 ): Promise<WalletAnswer | Refusal> {
   const { id, rpcUrls } = requirePayment(ctx).chain
   const asked = {
@@ -395,12 +383,9 @@ async function askNodes(
     signature: `0x${signature.slice(2)}`,
     gas: GAS,
   } as const
+  const nodes = rpcUrls.slice(0, NODES_MAX).map((url) => openSettlingRpc({ id, rpcUrls: [url] }))
   const answers = await Promise.all(
-    rpcUrls
-      .slice(0, NODES_MAX)
-      .map((url) =>
-        askContractWallet(openSettlingRpc({ id, rpcUrls: [url] }), asked).catch(() => undefined),
-      ),
+    nodes.map((node) => askContractWallet(node, asked).catch(() => undefined)),
   )
   const [answer] = answers
   if (answer === undefined || answers.some((other) => other !== answer))

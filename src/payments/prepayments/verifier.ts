@@ -4,7 +4,6 @@ import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { chunks } from '#base/async.ts'
 import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
-import type { Connection } from '#db/engine.ts'
 import { LeadLostError } from '#index/leader.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { reopenPayment } from '#payments/x402/payment.ts'
@@ -13,21 +12,20 @@ import {
   creditableClaims,
   FIRST_PLACE,
   judgeClaim,
-  lockClaimById,
+  lockClaim,
   markCredited,
-  readProvenPayers,
+  readEvidence,
   reopenClaim,
 } from './claim.ts'
 import {
   type Credit,
   creditDeposit,
-  listLiveCredits,
   logName,
   reverseCredit,
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import { blockHashAt, type Deposit, type KnownDeposits, readDeposits } from './deposits.ts'
+import { blockHashAt, type KnownDeposits, readDeposits } from './deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -54,15 +52,9 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   if (known === undefined) return { credited: 0, reversed: 0 }
   const reversed = await reverseLost(ctx, failures, { credits, known })
   const memory = getMemory(ctx)
-  const { claims, place } = await creditableClaims(
-    { run: ctx.accounts.read },
-    {
-      chainId: payment.chain.id,
-      deepNumber: known.head.number - payment.confirmations,
-      recentNumber: known.head.number - payment.confirmations - WATCH_BLOCKS,
-      after: memory.place,
-    },
-  )
+  const deepNumber = known.head.number - payment.confirmations
+  const recentNumber = deepNumber - WATCH_BLOCKS
+  const { claims, place } = await creditableClaims(ctx, memory.place, { deepNumber, recentNumber })
   memory.place = place
   let credited = 0
   for (const claim of claims)
@@ -148,47 +140,33 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   await ctx.accounts.write(async (tx) => {
     if (!(await reverseCredit(tx, { credit, nowUnix }))) return
     if (credit.claimId === null) await reopenPayment(tx, credit.id)
-    else await reopenClaim(tx, { id: credit.claimId, nowUnix })
+    else await reopenClaim(tx, credit.claimId, nowUnix)
   })
 }
 
 /** Judges the claim again in its transaction, because another claim or payer may have been first. */
 async function creditClaim(ctx: Context, claim: Claim): Promise<boolean> {
-  const payment = requirePayment(ctx)
-  const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, [claim.txHash]))
+  const { txHash } = claim
+  const known = await ctx.accounts.snapshot((reads) =>
+    readDeposits(reads, requirePayment(ctx), [txHash]),
+  )
   const [first] = known?.deposits ?? []
   if (known === undefined || first === undefined) return false
   if ((await blockHashAt(ctx, first.blockNumber)) !== first.blockHash) return false
   return ctx.accounts.write(async (tx) => {
-    const locked = (await lockClaimById(tx, claim.id)) ?? claim
-    const verdict = judgeClaim(locked, {
-      deposits: known.deposits,
-      provenPayers: await readProvenPayers(tx, claim.id),
-      credits: await listLiveCredits(tx, [claim.txHash]),
-      headNumber: known.head.number,
-      requiredConfirmations: payment.confirmations,
-    })
-    return credit(tx, { claim: locked, deposits: verdict.payable, nowUnix: unixNow(ctx.clock) })
+    const locked = (await lockClaim(tx, claim.id)) ?? claim
+    const evidence = { known, ...(await readEvidence(tx, locked)) }
+    const { payable } = judgeClaim(ctx, locked, evidence)
+    const { id: claimId, owner, publicId } = locked
+    // The successor has the money if the key was rotated.
+    const account = keyAccount(await lockSuccessor(tx, publicId))
+    const nowUnix = unixNow(ctx.clock)
+    let isCredited = false
+    for (const deposit of payable) {
+      const credit = { id: randomUUID(), deposit, account, owner, claimId, nowUnix }
+      if (await creditDeposit(tx, credit)) isCredited = true
+    }
+    if (isCredited) await markCredited(tx, claimId)
+    return isCredited
   })
-}
-
-/** Credits the successor if the key was rotated. */
-async function credit(
-  tx: Connection,
-  input: {
-    readonly claim: Claim
-    readonly deposits: readonly Deposit[]
-    readonly nowUnix: number
-  },
-): Promise<boolean> {
-  const { claim, deposits, nowUnix } = input
-  const account = keyAccount(await lockSuccessor(tx, claim.publicId))
-  const { owner, id: claimId } = claim
-  let isCredited = false
-  for (const deposit of deposits) {
-    const credit = { id: randomUUID(), deposit, account, owner, claimId, nowUnix }
-    if (await creditDeposit(tx, credit)) isCredited = true
-  }
-  if (isCredited) await markCredited(tx, claim.id)
-  return isCredited
 }
