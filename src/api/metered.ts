@@ -165,7 +165,7 @@ async function charge(way: Way, identifiedMs: number): Promise<Ending | undefine
     const refused = isOld ? await identify(way) : undefined
     if (refused !== undefined) return refused
     const paid = mustPay ? await pay(ctx, way.caller, call) : undefined
-    if (paid?.kind === 'unpaid') return paid.ending
+    if (paid?.kind === 'refusal' || paid?.kind === 'payment-required') return paid
     if (paid !== undefined) way.paymentHeaders = paid.headers
     if (paid?.kind === 'balance') {
       mustPay = false

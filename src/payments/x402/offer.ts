@@ -3,32 +3,30 @@ import { Type } from 'typebox'
 import { type Address, type Hash, showAddress } from '#base/address.ts'
 import type { Caller } from '#base/caller.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
+import { closed } from '#base/schema.ts'
 import { nextMidnight, toDate, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
 
-export const PaymentRequiredBody = Type.Object(
+export const PaymentRequiredBody = closed(
   {
     x402Version: Type.Literal(1),
     error: Type.Literal('payment_required'),
     errorMessage: Type.String(),
     accepts: Type.Array(
-      Type.Object(
-        {
-          scheme: Type.Literal('exact'),
-          network: Type.String({ description: 'Name of the chain to pay on.' }),
-          asset: Type.String({ description: 'Contract of the payment asset (EIP-55).' }),
-          assetSymbol: Type.String(),
-          maxAmountRequired: Type.String({ description: 'Price per call in USD.' }),
-          payTo: Type.String({ description: 'The wallet to pay (EIP-55).' }),
-          description: Type.String(),
-          docs: Type.String(),
-        },
-        { additionalProperties: false },
-      ),
+      closed({
+        scheme: Type.Literal('exact'),
+        network: Type.String({ description: 'Name of the chain to pay on.' }),
+        asset: Type.String({ description: 'Contract of the payment asset (EIP-55).' }),
+        assetSymbol: Type.String(),
+        maxAmountRequired: Type.String({ description: 'Price per call in USD.' }),
+        payTo: Type.String({ description: 'The wallet to pay (EIP-55).' }),
+        description: Type.String(),
+        docs: Type.String(),
+      }),
     ),
   },
-  { title: 'PaymentRequired', additionalProperties: false },
+  { title: 'PaymentRequired' },
 )
 
 /** Returns the payment settings; call it only where payments are configured. */
@@ -190,32 +188,26 @@ export function callOfferHeader(
 }
 
 /** x402 v1 PaymentRequirementsResponse. */
-export const TopupOfferBody = Type.Object(
+export const TopupOfferBody = closed(
   {
     x402Version: Type.Literal(1),
     error: Type.String(),
     accepts: Type.Array(
-      Type.Object(
-        {
-          scheme: Type.Literal('exact'),
-          network: Type.String({ description: 'Name of the chain to pay on.' }),
-          maxAmountRequired: Type.String({ description: 'Base units of the asset.' }),
-          resource: Type.String(),
-          description: Type.String(),
-          mimeType: Type.String(),
-          payTo: Type.String(),
-          maxTimeoutSeconds: Type.Integer(),
-          asset: Type.String(),
-          extra: Type.Object(
-            { name: Type.String(), version: Type.String() },
-            { additionalProperties: false },
-          ),
-        },
-        { additionalProperties: false },
-      ),
+      closed({
+        scheme: Type.Literal('exact'),
+        network: Type.String({ description: 'Name of the chain to pay on.' }),
+        maxAmountRequired: Type.String({ description: 'Base units of the asset.' }),
+        resource: Type.String(),
+        description: Type.String(),
+        mimeType: Type.String(),
+        payTo: Type.String(),
+        maxTimeoutSeconds: Type.Integer(),
+        asset: Type.String(),
+        extra: closed({ name: Type.String(), version: Type.String() }),
+      }),
     ),
   },
-  { title: 'TopupOffer', additionalProperties: false },
+  { title: 'TopupOffer' },
 )
 
 export function topupOfferBody(ctx: Offering, input: OfferInput) {
@@ -252,19 +244,16 @@ export const DISCOVERY = {
     },
     schema: Type.Object(
       {
-        input: Type.Object(
-          {
-            type: Type.Literal('http'),
-            method: Type.Enum(['GET', 'HEAD', 'DELETE']),
-            queryParams: Type.Optional(
-              Type.Object({
-                usd: Type.Optional(Type.String({ description: 'Dollars to pay, such as "0.1"' })),
-                key: Type.Optional(Type.String({ description: 'publicId of the key to credit' })),
-              }),
-            ),
-          },
-          { additionalProperties: false },
-        ),
+        input: closed({
+          type: Type.Literal('http'),
+          method: Type.Enum(['GET', 'HEAD', 'DELETE']),
+          queryParams: Type.Optional(
+            Type.Object({
+              usd: Type.Optional(Type.String({ description: 'Dollars to pay, such as "0.1"' })),
+              key: Type.Optional(Type.String({ description: 'publicId of the key to credit' })),
+            }),
+          ),
+        }),
         output: Type.Optional(Type.Object({ type: Type.String() })),
       },
       { $schema: 'https://json-schema.org/draft/2020-12/schema' },
@@ -298,12 +287,12 @@ export function paymentResponseHeaders(
 ): Readonly<Record<string, string>> {
   const { chain } = requirePayment(ctx)
   const isOlder = payload?.version === 1
+  const signed = payload?.authorization
   const response = {
     success: errorReason === undefined,
     transaction: transaction ?? '',
     network: isOlder ? chain.name : toCaip2(chain.id),
-    ...(payload !== undefined && { payer: payload.authorization.from }),
-    ...(payload !== undefined && { amount: String(payload.authorization.value) }),
+    ...(signed && { payer: signed.from, amount: String(signed.value) }),
     ...(errorReason !== undefined && { errorReason }),
     ...(errorReason !== undefined &&
       errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Type } from 'typebox'
 import { findKey } from '#accounts/keys/key-store.ts'
-import { keyOfAccount, readBalances, receivableAccount } from '#accounts/ledger/ledger.ts'
+import { keyOfAccount, receivableAccount } from '#accounts/ledger/ledger.ts'
 import { type Admission, admitWithin } from '#accounts/metering/meter/meter.ts'
 import { type Hash, showAddress } from '#base/address.ts'
 import { type Caller, PUBLIC_ID } from '#base/caller.ts'
@@ -11,7 +11,6 @@ import { named } from '#base/schema.ts'
 import { nextMidnight, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
-import type { Reads } from '#payments/prepayments/deposits.ts'
 import {
   type Answer,
   answer,
@@ -61,13 +60,13 @@ export type Paid =
     }
   /** The balance was raised; charge the call to it. */
   | { readonly kind: 'balance'; readonly headers: Headers }
-  | { readonly kind: 'unpaid'; readonly ending: Ending }
+  | Ending
 
 /** Settles the call's payment, crediting it and debiting the call in one transaction; otherwise answers 402. */
 export async function pay(ctx: Context, caller: Caller, call: Call): Promise<Paid> {
   const settling = carriesPayment(call.headers) ? await getSettling(ctx) : undefined
   if (settling !== undefined) return payWith(ctx, settling, caller, call)
-  return { kind: 'unpaid', ending: await offerCall(ctx, caller, call) }
+  return offerCall(ctx, caller, call)
 }
 
 export async function payWith(
@@ -78,8 +77,7 @@ export async function payWith(
 ): Promise<Paid> {
   const payload = readPayment(call.headers)
   const offer = (fault: PaymentFault) => offerCall(ctx, caller, call, fault)
-  if (typeof payload === 'string')
-    return { kind: 'unpaid', ending: await reject(ctx, { fault: payload }, offer) }
+  if (typeof payload === 'string') return reject(ctx, { fault: payload }, offer)
   const outcome = await settlePayment(ctx, settling, {
     payload,
     payee: toPayee(caller),
@@ -98,12 +96,10 @@ export async function payWith(
     }
     case 'balance':
       return { kind: 'balance', headers: {} }
-    case 'rejected': {
-      const ending = await reject(ctx, { fault: outcome.reason, payload }, offer)
-      return { kind: 'unpaid', ending }
-    }
+    case 'rejected':
+      return reject(ctx, { fault: outcome.reason, payload }, offer)
     case 'refusal':
-      return { kind: 'unpaid', ending: outcome }
+      return outcome
   }
 }
 
@@ -212,57 +208,55 @@ const Topup = named('Topup', {
 })
 
 export function topupRoutes(ctx: Context): readonly Route[] {
-  return [topupRoute(ctx, 'GET'), topupRoute(ctx, 'POST')]
-}
-
-function topupRoute(ctx: Context, method: 'GET' | 'POST'): Route {
-  return defineRoute({
-    method,
-    path: TOPUP_PATH,
-    operationId: method === 'GET' ? 'getTopup' : 'topup',
-    tag: 'Payment',
-    summary: 'Buy prepaid balance with an x402 payment',
-    description:
-      'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the address you call from.',
-    metered: false,
-    guard: 'claim',
-    parameters: { usd: usdInQuery(OFFERS[0]), key: keyInQuery },
-    answers: { 200: { description: 'Paid and credited.', schema: Topup } },
-    offer: { description: 'What can be paid.', schema: TopupOfferBody },
-    refusals: [
-      'key_not_found',
-      'key_revoked',
-      'payment_already_used',
-      'settlement_pending',
-      'data_not_ready',
-    ],
-    async handle({ parameters: { usd, key }, caller, call: facts }) {
-      const payee = await choosePayee(ctx, caller, key)
-      if (isRefusal(payee)) return payee
-      const settling = await getSettling(ctx)
-      assert(settling !== undefined, 'the route exists only where payments are settled')
-      return topUpWith(ctx, settling, { caller, payee, amount: usd, facts })
-    },
-  })
+  return (['GET', 'POST'] as const).map((method) =>
+    defineRoute({
+      method,
+      path: TOPUP_PATH,
+      operationId: method === 'GET' ? 'getTopup' : 'topup',
+      tag: 'Payment',
+      summary: 'Buy prepaid balance with an x402 payment',
+      description:
+        'Without a payment: 402 with offers for x402 clients, version 1 in the body, version 2 in the header PAYMENT-REQUIRED. With a payment in X-PAYMENT or PAYMENT-SIGNATURE: settles it and credits the key in `key`, else the key in the Authorization header, else the address you call from.',
+      metered: false,
+      guard: 'claim',
+      parameters: { usd: usdInQuery, key: keyInQuery },
+      answers: { 200: { description: 'Paid and credited.', schema: Topup } },
+      offer: { description: 'What can be paid.', schema: TopupOfferBody },
+      refusals: [
+        'key_not_found',
+        'key_revoked',
+        'payment_already_used',
+        'settlement_pending',
+        'data_not_ready',
+      ],
+      async handle({ parameters: { usd, key }, caller, call: facts }) {
+        const payee = await choosePayee(ctx, caller, key)
+        if (isRefusal(payee)) return payee
+        const settling = await getSettling(ctx)
+        assert(settling !== undefined, 'the route exists only where payments are settled')
+        return topUpWith(ctx, settling, { caller, payee, amount: usd, facts })
+      },
+    }),
+  )
 }
 
 /** Larger sums are paid by transfer and POST /api/sessions/prepay. */
 const TOPUP_MAX: MicroUsd = 1_000_000_000n
 
-function usdInQuery(smallest: MicroUsd): Parameter<MicroUsd> {
-  return {
-    in: 'query',
-    description: 'US dollars to pay.',
-    schema: Type.String({ default: formatDecimal(smallest, 6) }),
-    example: '1',
-    parse(raw = formatDecimal(smallest, 6)) {
-      const amount = parseDecimal(raw, 6)
-      if (amount !== undefined && amount >= smallest && amount <= TOPUP_MAX)
-        return parsed(amount, formatDecimal(amount, 6))
-      const [least, most] = [smallest, TOPUP_MAX].map((each) => formatDecimal(each, 6))
-      return { ok: false, reason: `must be a decimal number from ${least} to ${most}` }
-    },
-  }
+const USD_LEAST = formatDecimal(OFFERS[0], 6)
+const USD_MOST = formatDecimal(TOPUP_MAX, 6)
+
+const usdInQuery: Parameter<MicroUsd> = {
+  in: 'query',
+  description: 'US dollars to pay.',
+  schema: Type.String({ default: USD_LEAST }),
+  example: '1',
+  parse(raw = USD_LEAST) {
+    const amount = parseDecimal(raw, 6)
+    if (amount !== undefined && amount >= OFFERS[0] && amount <= TOPUP_MAX)
+      return parsed(amount, formatDecimal(amount, 6))
+    return { ok: false, reason: `must be a decimal number from ${USD_LEAST} to ${USD_MOST}` }
+  },
 }
 
 const keyInQuery: Parameter<string | undefined> = {
@@ -316,7 +310,7 @@ export async function topUpWith(
   })
   switch (outcome.kind) {
     case 'posted':
-      return answerSettled(ctx, { payload, transaction: outcome.transaction }, payee)
+      return answerSettled(ctx, { payload, ...outcome }, payee)
     case 'rejected':
       return reject(ctx, { fault: outcome.reason, payload }, again)
     case 'balance':
@@ -358,51 +352,39 @@ async function offer(
 
 const RETRY_SECONDS = 60
 
-/** Answers from the store: on the balance, with an earlier prepayment, or pending after a reorg. */
+/** Answers from the store: on the balance, with an earlier prepayment, or pending if a reorg reversed it. */
 async function answerSettled(
   ctx: Context,
   { payload, transaction }: { readonly payload: PaymentPayload; readonly transaction: Hash },
   { isOwn }: Payee,
 ): Promise<Answer | Refusal> {
-  const credit = await ctx.accounts.snapshot(async (reads) => {
-    const credited = await readCredit(reads, ctx, payload)
-    if (credited === undefined) return undefined
-    const balances = await readBalances(reads, [credited.account])
-    return { ...credited, balance: balances.get(credited.account) ?? 0n }
-  })
+  const { chain, asset } = requirePayment(ctx)
+  const { authorization } = payload
+  const [credit] = await ctx.accounts.read(sql`
+    select credits.account, coalesce(balances.micro_usd, 0) as balance, (
+        select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
+        where postings.entry_id = 'credit:' || credits.id
+          and postings.account = ${receivableAccount('')} || credits.owner) as repaid
+    from x402_intents as payments
+      join credits on credits.id = payments.credit_id and credits.reversed_unix is null
+      left join balances on balances.account = credits.account
+    where payments.chain_id = ${chain.id} and payments.asset = ${asset}
+      and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
   if (credit === undefined) return refuseUnknown(ctx, payload, transaction)
-  const { value: amount, from } = payload.authorization
+  const repaid = column.amount(credit, 'repaid')
+  const { value: amount, from } = authorization
   const headers = paymentResponseHeaders(ctx, { payload, transaction })
   const body = {
     txHash: transaction,
     amountUsd: toUsd(amount),
     verified: true,
     message: 'verified',
-    apiKeyPublicId: keyOfAccount(credit.account) ?? null,
+    apiKeyPublicId: keyOfAccount(column.text(credit, 'account')) ?? null,
     payerAddress: showAddress(from),
-    creditedUsd: toUsd(amount - credit.repaid),
-    repaidUsd: toUsd(credit.repaid),
+    creditedUsd: toUsd(amount - repaid),
+    repaidUsd: toUsd(repaid),
     verifiedAt: toIso(unixNow(ctx.clock)),
-    prepaidBalanceUsd: isOwn ? toUsd(credit.balance) : null,
+    prepaidBalanceUsd: isOwn ? toUsd(column.amount(credit, 'balance')) : null,
   }
   return answer(200, body, { headers: { ...headers, 'Cache-Control': 'no-store' } })
-}
-
-/** Returns undefined if a reorg reversed it. */
-async function readCredit(
-  reads: Reads,
-  ctx: Context,
-  { authorization }: PaymentPayload,
-): Promise<{ readonly account: string; readonly repaid: MicroUsd } | undefined> {
-  const { chain, asset } = requirePayment(ctx)
-  const [row] = await reads.run(sql`
-    select credits.account, (
-        select cast(coalesce(sum(postings.micro_usd), 0) as bigint) from postings
-        where postings.entry_id = 'credit:' || credits.id
-          and postings.account = ${receivableAccount('')} || credits.owner) as repaid
-    from x402_intents as payments
-      join credits on credits.id = payments.credit_id and credits.reversed_unix is null
-    where payments.chain_id = ${chain.id} and payments.asset = ${asset}
-      and payments.payer = ${authorization.from} and payments.nonce = ${authorization.nonce}`)
-  return row && { account: column.text(row, 'account'), repaid: column.amount(row, 'repaid') }
 }
