@@ -125,7 +125,7 @@ export class FakeChain {
       const { number, hash } = head
       const timestamp = this.headUnix ?? FAR_UNIX
       const scan = { number, hash, timestamp, finalizedNumber: 0, rereadNumber: 0 }
-      await writeScan(tx, { payment, scan })
+      await writeScan(tx, payment, scan)
     })
     this.#written.set(accounts, state)
   }

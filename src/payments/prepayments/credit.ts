@@ -40,12 +40,8 @@ export type Credit = RowOf<typeof credits>
 /** Keeps sums of hundreds of such credits below 2^53. */
 export const CREDIT_MAX: MicroUsd = 10n ** 13n
 
-interface NewCredit {
-  readonly id: string
+type NewCredit = Pick<Credit, 'id' | 'account' | 'owner' | 'claimId'> & {
   readonly deposit: Deposit
-  readonly account: string
-  readonly owner: Address
-  readonly claimId: string | null
   readonly nowUnix: number
 }
 
@@ -54,11 +50,18 @@ interface NewCredit {
  * deposit goes back to the accounts it was taken from. Returns false if already credited.
  */
 export async function creditDeposit(connection: Connection, input: NewCredit): Promise<boolean> {
-  const { id, deposit, account, owner, nowUnix } = input
-  if (!(await insertCredit(connection, input))) return false
+  const { id, deposit, account, owner, claimId, nowUnix } = input
+  const created = await connection.run(sql`
+    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
+      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
+    values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
+      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
+      ${deposit.sender}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
+    on conflict do nothing returning id`)
+  if (created.length === 0) return false
   const receivable = receivableAccount(owner)
   const chainIn = chainInAccount(deposit.chainId)
-  const taken = await takenByReorg(connection, { deposit, owner })
+  const taken = await takenByReorg(connection, deposit, owner)
   const accounts = new Set([chainIn, receivable, account, ...taken.map((each) => each.account)])
   const locked = await lockBalances(connection, [...accounts])
   const debt = -(locked.get(receivable) ?? 0n)
@@ -78,22 +81,11 @@ export async function creditDeposit(connection: Connection, input: NewCredit): P
   return true
 }
 
-async function insertCredit(connection: Connection, credit: NewCredit): Promise<boolean> {
-  const { id, account, owner, claimId, deposit, nowUnix } = credit
-  const created = await connection.run(sql`
-    insert into credits (id, account, owner, claim_id, chain_id, tx_hash, position_in_tx,
-      block_number, block_hash, log_index, payer_address, micro_usd, created_unix, reversed_unix, settled)
-    values (${id}, ${account}, ${owner}, ${claimId}, ${deposit.chainId},
-      ${deposit.txHash}, ${deposit.positionInTx}, ${deposit.blockNumber}, ${deposit.blockHash}, ${deposit.logIndex},
-      ${deposit.sender}, ${deposit.amount}, ${nowUnix}, ${null}, 0)
-    on conflict do nothing returning id`)
-  return created.length === 1
-}
-
 /** Returns what the last reversal debited, last first, by each key's newest rotation. Marks it as restored, so that it returns only once. */
 async function takenByReorg(
   connection: Connection,
-  { deposit, owner }: { readonly deposit: Deposit; readonly owner: Address },
+  deposit: Deposit,
+  owner: Address,
 ): Promise<Posting[]> {
   const [earlier] = await connection.run(sql`
     update credits set restored = 1
@@ -130,7 +122,8 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
  */
 export async function reverseCredit(
   connection: Connection,
-  { credit, nowUnix }: { readonly credit: Credit; readonly nowUnix: number },
+  credit: Credit,
+  nowUnix: number,
 ): Promise<boolean> {
   const reversed = await connection.run(sql`
     update credits set reversed_unix = ${nowUnix}
@@ -191,9 +184,7 @@ export async function settleCredits(connection: Connection, ids: readonly string
   await connection.run(sql`update credits set settled = 1 where id in (${join(ids)})`)
 }
 
-export async function readReceivables(
-  connection: Connection,
-): Promise<{ readonly wallet: string; readonly microUsd: MicroUsd }[]> {
+export async function readReceivables(connection: Connection) {
   const prefix = receivableAccount('')
   const found = await connection.run(sql`
     select account, micro_usd from balances
@@ -205,8 +196,6 @@ export async function readReceivables(
 }
 
 /** Includes the transaction, because some chains number logs within it. */
-export function logName(
-  log: Pick<Deposit, 'chainId' | 'blockHash' | 'txHash' | 'logIndex'>,
-): string {
-  return `${log.chainId}:${log.blockHash}:${log.txHash}:${log.logIndex}`
+export function logName({ chainId, blockHash, txHash, logIndex }: Deposit | Credit): string {
+  return `${chainId}:${blockHash}:${txHash}:${logIndex}`
 }

@@ -3,7 +3,7 @@ import { allEnded, chunks } from '#base/async.ts'
 import type { BlockHeader, BlockRef, Log } from '#base/chain.ts'
 import { unixNow } from '#base/time.ts'
 import { TRANSFER_TOPIC } from '#base/token.ts'
-import type { ChainSource, HistoryPart, LogFilter } from '#chain/chain-source.ts'
+import type { HistoryRequest, LogFilter } from '#chain/chain-source.ts'
 import { matches, readTip } from '#chain/follow.ts'
 import { RpcError } from '#chain/rpc-error.ts'
 import { openRpcSource } from '#chain/rpc-source.ts'
@@ -14,6 +14,7 @@ import {
   defineCodec,
   join,
   ROWS_PER_STATEMENT,
+  type Row,
   type RowOf,
   rows,
   sql,
@@ -173,7 +174,8 @@ export async function readScan(reads: Reads, payment: Payment) {
 
 export async function writeScan(
   connection: Connection,
-  { payment, scan }: { readonly payment: Payment; readonly scan: DepositScan },
+  payment: Payment,
+  scan: DepositScan,
 ): Promise<void> {
   const { number, hash, timestamp, finalizedNumber, rereadNumber } = scan
   await connection.run(sql`
@@ -218,10 +220,7 @@ export async function readDeposits(reads: Reads, payment: Payment, txHashes: rea
 }
 
 /** Returns the number of deposits with a failed proof and the newest reason; undefined if none. */
-export async function readUnproven(
-  reads: Reads,
-  chainId: number,
-): Promise<{ readonly count: number; readonly reason: string } | undefined> {
+export async function readUnproven(reads: Reads, chainId: number) {
   const found = await reads.run(sql`
     select unproven_because, count(*) as waiting, max(block_number) as newest
     from deposits where chain_id = ${chainId} and proven = 0 and unproven_because is not null
@@ -252,22 +251,27 @@ export const getPaymentSource = oncePerContext((ctx) => {
  * final. Independent of the index, so that deposits are found while a register is built.
  */
 export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<void> {
-  const source = getPaymentSource(ctx)
-  const { head, finalized } = await readTip({
-    source,
-    finality: requirePayment(ctx).chain.finality,
-  })
-  const stored = await readScan({ run: ctx.accounts.read }, requirePayment(ctx))
+  const payment = requirePayment(ctx)
+  const { finality } = payment.chain
+  const { head, finalized } = await readTip({ source: getPaymentSource(ctx), finality })
+  const stored = await readScan({ run: ctx.accounts.read }, payment)
   const scan = stored ?? (await beginScan(ctx, finalized))
   if (scan === undefined || isLagging(head, scan)) return
-  const same = await source.header(scan.number)
-  if (same === undefined) throw new RpcError(`the node does not know block ${scan.number}`)
+  const same = await readHeader(ctx, scan.number)
   const final = Math.max(scan.finalizedNumber, finalized)
   if (same.hash !== scan.hash) return rewind(ctx, scan, finalized)
-  const at = await skipFinal(source, scan, final)
-  if (head.number > at.number) await readHead(ctx, { scan: at, head, final }, signal)
+  // After a pause, the blocks that became final meanwhile are read in steps, like other final blocks.
+  const isPaused = final - scan.number >= REREAD_BLOCKS
+  const at = isPaused ? { ...scan, ...(await readHeader(ctx, final)) } : scan
+  if (head.number > at.number) await readHead(ctx, at, head, final, signal)
   await proveDeposits(ctx, final, signal)
   await rereadFinal(ctx, final, signal)
+}
+
+async function readHeader(ctx: Context, number: number): Promise<BlockHeader> {
+  const header = await getPaymentSource(ctx).header(number)
+  if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
+  return header
 }
 
 const LAG_BLOCKS_MAX = 64
@@ -288,21 +292,9 @@ async function beginScan(ctx: Context, finalized: number): Promise<DepositScan |
   const scan = { ...header, finalizedNumber: header.number, rereadNumber }
   await ctx.accounts.write(async (tx) => {
     await tx.run(sql`delete from deposits where chain_id = ${payment.chain.id}`)
-    await writeScan(tx, { payment, scan })
+    await writeScan(tx, payment, scan)
   })
   return scan
-}
-
-/** After a pause, reads the blocks that became final meanwhile in steps, like other final blocks. */
-async function skipFinal(
-  source: ChainSource,
-  scan: DepositScan,
-  final: number,
-): Promise<DepositScan> {
-  if (final - scan.number < REREAD_BLOCKS) return scan
-  const header = await source.header(final)
-  if (header === undefined) throw new RpcError(`the node does not know block ${final}`)
-  return { ...scan, ...header }
 }
 
 /** Reads everything that is not final again after a reorg. */
@@ -314,23 +306,23 @@ async function rewind(ctx: Context, scan: DepositScan, finalized: number): Promi
     await beginScan(ctx, finalized)
     return
   }
-  const header = await getPaymentSource(ctx).header(finalizedNumber)
-  if (header === undefined) throw new RpcError(`the node does not know block ${finalizedNumber}`)
+  const header = await readHeader(ctx, finalizedNumber)
   await ctx.accounts.write(async (tx) => {
     await tx.run(sql`
       delete from deposits
       where chain_id = ${payment.chain.id} and block_number > ${finalizedNumber}`)
-    await writeScan(tx, { payment, scan: { ...scan, ...header } })
+    await writeScan(tx, payment, { ...scan, ...header })
   })
 }
 
 async function readHead(
   ctx: Context,
-  at: { readonly scan: DepositScan; readonly head: BlockHeader; readonly final: number },
+  scan: DepositScan,
+  head: BlockHeader,
+  final: number,
   signal: AbortSignal,
 ): Promise<void> {
   const payment = requirePayment(ctx)
-  const { scan, head, final } = at
   const logs: Log[] = []
   let end: BlockRef | undefined
   for await (const part of readHistory(ctx, { from: scan.number + 1, to: head.number, signal })) {
@@ -341,7 +333,7 @@ async function readHead(
   if (end?.hash !== head.hash) return
   await ctx.accounts.write(async (tx) => {
     await storeDeposits(tx, toDeposits(logs, false))
-    await writeScan(tx, { payment, scan: { ...scan, ...head, finalizedNumber: final } })
+    await writeScan(tx, payment, { ...scan, ...head, finalizedNumber: final })
   })
 }
 
@@ -351,27 +343,21 @@ async function rereadFinal(ctx: Context, final: number, signal: AbortSignal): Pr
   const scan = await readScan({ run: ctx.accounts.read }, payment)
   if (scan === undefined || final - scan.rereadNumber < REREAD_BLOCKS) return
   const untilMs = performance.now() + REREAD_MS_MAX
-  for await (const { from, to, logs } of readHistory(ctx, {
-    from: scan.rereadNumber + 1,
-    to: final,
-    signal,
-  })) {
+  const range = { from: scan.rereadNumber + 1, to: final, signal }
+  for await (const { from, to, logs } of readHistory(ctx, range)) {
     await ctx.accounts.write(async (tx) => {
       // Proves the block again now that it is final: the node may have been on another branch.
       await tx.run(sql`
         update deposits set proven = 0
         where chain_id = ${payment.chain.id} and block_number between ${from} and ${to}`)
       await storeDeposits(tx, toDeposits(logs, false))
-      await writeScan(tx, { payment, scan: { ...scan, rereadNumber: to } })
+      await writeScan(tx, payment, { ...scan, rereadNumber: to })
     })
     if (performance.now() >= untilMs) return
   }
 }
 
-async function* readHistory(
-  ctx: Context,
-  range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
-): AsyncIterable<Pick<HistoryPart, 'from' | 'to' | 'end'> & { readonly logs: readonly Log[] }> {
+async function* readHistory(ctx: Context, range: Omit<HistoryRequest, 'filter'>) {
   const filter = transferFilter(requirePayment(ctx), 'to')
   for await (const part of getPaymentSource(ctx).history({ filter, ...range })) {
     const logs = part.logs.filter((log) => matches(filter, log))
@@ -387,20 +373,8 @@ const AT_ONCE = 4
 
 const TRY_AGAIN_SECONDS = 10
 
-interface UnprovenBlock extends BlockRef {
-  readonly reason: string | null
-}
-
-async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
-  const blocks = await dueBlocks(ctx)
-  for (const part of chunks(blocks, AT_ONCE)) {
-    if (signal.aborted) return
-    await allEnded(part.map((block) => proveOrNote(ctx, block, final)))
-  }
-}
-
 /** Blocks never tried come first, newest first; then those that have waited longest. */
-async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
+async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): Promise<void> {
   const { chain } = requirePayment(ctx)
   const nowUnix = unixNow(ctx.clock)
   const found = await ctx.accounts.read(sql`
@@ -408,14 +382,14 @@ async function dueBlocks(ctx: Context): Promise<readonly UnprovenBlock[]> {
     from deposits where chain_id = ${chain.id} and proven = 0
       and abs(${nowUnix} - tried_unix) >= ${TRY_AGAIN_SECONDS}
     group by block_number, block_hash order by tried, block_number desc limit ${BLOCKS_PER_PASS}`)
-  return found.map((row) => ({
-    number: column.integer(row, 'block_number'),
-    hash: column.hex(row, 'block_hash'),
-    reason: column.textOrNull(row, 'reason'),
-  }))
+  for (const part of chunks(found, AT_ONCE)) {
+    if (signal.aborted) return
+    await allEnded(part.map((row) => proveOrNote(ctx, row, final)))
+  }
 }
 
-async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): Promise<void> {
+async function proveOrNote(ctx: Context, row: Row, final: number): Promise<void> {
+  const block = { number: column.integer(row, 'block_number'), hash: column.hex(row, 'block_hash') }
   const { chain } = requirePayment(ctx)
   const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
   try {
@@ -429,7 +403,7 @@ async function proveOrNote(ctx: Context, block: UnprovenBlock, final: number): P
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const reason = error.message.slice(0, REASON_MAX)
-    if (reason !== block.reason)
+    if (reason !== row.reason)
       ctx.logger.warn(
         { chain: chain.name, blockNumber: block.number, reason },
         'a deposit is waiting for a proof',
@@ -446,18 +420,15 @@ const REASON_MAX = 500
 
 /** Replaces the block's deposits by those in its receipts. */
 async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
-  const { chain } = requirePayment(ctx)
-  const filter = transferFilter(requirePayment(ctx), 'to')
+  const payment = requirePayment(ctx)
+  const filter = transferFilter(payment, 'to')
   const { logs } = await getPaymentSource(ctx).provenBlock(block)
-  const deposits = toDeposits(
-    logs.filter((log) => matches(filter, log)),
-    true,
-  )
+  const paying = logs.filter((log) => matches(filter, log))
   await ctx.accounts.write(async (tx) => {
     await tx.run(sql`
-      delete from deposits where chain_id = ${chain.id}
+      delete from deposits where chain_id = ${payment.chain.id}
         and (block_number = ${block.number} or block_hash = ${block.hash})`)
-    await storeDeposits(tx, deposits)
+    await storeDeposits(tx, toDeposits(paying, true))
   })
 }
 

@@ -50,7 +50,7 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   const txHashes = [...new Set(credits.map(({ txHash }) => txHash))]
   const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, txHashes))
   if (known === undefined) return { credited: 0, reversed: 0 }
-  const reversed = await reverseLost(ctx, failures, { credits, known })
+  const reversed = await reverseLost(ctx, failures, credits, known)
   const memory = getMemory(ctx)
   const deepNumber = known.head.number - payment.confirmations
   const recentNumber = deepNumber - WATCH_BLOCKS
@@ -81,12 +81,12 @@ const SETTLED_MAX = 500
 async function reverseLost(
   ctx: Context,
   failures: unknown[],
-  found: { readonly credits: readonly Credit[]; readonly known: KnownDeposits },
+  credits: readonly Credit[],
+  { head, deposits }: KnownDeposits,
 ): Promise<number> {
-  const { head, deposits } = found.known
   const { startBlock } = requirePayment(ctx).chain
   const canonical = new Set(deposits.map(logName))
-  const inReach = found.credits.filter(
+  const inReach = credits.filter(
     ({ blockNumber }) => blockNumber >= startBlock && blockNumber <= head.number,
   )
   const missing = inReach.filter((credit) => !canonical.has(logName(credit)))
@@ -138,7 +138,7 @@ async function judgeMissing(
 async function reverse(ctx: Context, credit: Credit): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   await ctx.accounts.write(async (tx) => {
-    if (!(await reverseCredit(tx, { credit, nowUnix }))) return
+    if (!(await reverseCredit(tx, credit, nowUnix))) return
     if (credit.claimId === null) await reopenPayment(tx, credit.id)
     else await reopenClaim(tx, credit.claimId, nowUnix)
   })
