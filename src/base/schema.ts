@@ -11,10 +11,6 @@ import {
 export const named = <P extends TProperties>(title: string, properties: P): TObject<P> =>
   Type.Object(properties, { title })
 
-/** An object without any other member. */
-export const closed = <P extends TProperties>(properties: P, options?: object): TObject<P> =>
-  Type.Object(properties, { ...options, additionalProperties: false })
-
 /** An object with any keys. `Type.Record` would make `patternProperties`, which client generators do not support. */
 export const recordOf = <V extends TSchema>(
   value: V,

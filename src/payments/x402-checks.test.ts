@@ -25,8 +25,7 @@ async function livedIn(engine: Engine): Promise<void> {
     if (n === 3) await engine.write((tx) => failPayment(tx, id))
     if (n > 2) continue
     const deposit = { ...depositOf(payment.authorization, n), txHash: word(999 + n) }
-    const paid = { payment, deposit, isServed: true }
-    await engine.write((tx) => creditPayment(tx, { clock: () => NOW_MS }, paid))
+    await engine.write((tx) => creditPayment(tx, { clock: () => NOW_MS }, id, deposit, true))
   }
 }
 

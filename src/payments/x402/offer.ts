@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { Type } from 'typebox'
+import { type TObject, type TProperties, Type } from 'typebox'
 import { type Address, type Hash, showAddress } from '#base/address.ts'
 import type { Caller } from '#base/caller.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
-import { closed } from '#base/schema.ts'
 import { nextMidnight, toDate, toIso, unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Ecosystem, Payment } from '#ecosystem/ecosystem.ts'
+
+/** An object that has no other members. */
+const closed = <P extends TProperties>(properties: P, options?: object): TObject<P> =>
+  Type.Object(properties, { ...options, additionalProperties: false })
 
 export const PaymentRequiredBody = closed(
   {

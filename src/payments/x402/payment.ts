@@ -3,7 +3,7 @@ import type { Connection, Tables } from '#db/engine.ts'
 import { type Guard, guardsSql } from '#db/guard.ts'
 import { column, type Row, type Sql, sql } from '#db/sql.ts'
 import type { Reads } from '#payments/prepayments/deposits.ts'
-import type { Signed } from './payload.ts'
+import type { Authorization } from './payload.ts'
 
 /** `open`: only the chain knows the outcome. `credited`: a deposit is on a balance. `failed`: none is, and none can come. */
 type PaymentStatus = 'open' | 'credited' | 'failed'
@@ -20,20 +20,7 @@ export interface Payee {
 }
 
 /** A payment is stored once per authorization, for ever. */
-export interface X402Payment extends Signed {
-  readonly id: string
-  readonly chainId: number
-  readonly asset: Address
-  readonly payee: Payee
-  readonly status: PaymentStatus
-  readonly createdUnix: number
-  /** Head when it arrived. Anyone with the signature may have sent it up to `EARLIER_BLOCKS` before. */
-  readonly fromBlock: number
-  /** Only a facilitator's claim until the status is `credited`. */
-  readonly txHash: Hash | null
-  /** Whether the call or top-up that it paid for was answered. */
-  readonly isServed: boolean
-}
+export type X402Payment = Readonly<ReturnType<typeof toPayment>>
 
 /** How far before the payment its transfer is searched: an offer's five minutes are 150 blocks on Base. */
 export const EARLIER_BLOCKS = 400
@@ -56,8 +43,8 @@ export async function reservePayment(
   // Serialises reservations across replicas.
   await lockReservations(connection)
   if ((await findPayment(connection, payment)) !== undefined) return 'used'
-  const { chainId, asset, authorization, payee } = payment
-  const payer = authorization.from
+  const { chainId, asset, payee } = payment
+  const payer = payment.authorization.from
   const ofCaller = payee.isOwn ? madeBy(payee, payer) : sql`payer = ${payer}`
   const [open] = await connection.run(sql`
     select id from x402_intents
@@ -156,13 +143,9 @@ export async function failPayment(connection: Connection, id: string): Promise<v
 }
 
 /** Stores the transaction that a facilitator claims has settled it. */
-export async function setHint(
-  connection: Connection,
-  input: { readonly id: string; readonly txHash: Hash },
-): Promise<void> {
+export async function setHint(connection: Connection, id: string, txHash: Hash): Promise<void> {
   await connection.run(sql`
-    update x402_intents set tx_hash = ${input.txHash}
-    where id = ${input.id} and status = 'open'`)
+    update x402_intents set tx_hash = ${txHash} where id = ${id} and status = 'open'`)
 }
 
 /** Marks the payment as served; true for the one request that may use its credit. */
@@ -176,14 +159,10 @@ export async function takeServed(connection: Connection, id: string): Promise<bo
 /** Ends a payment with the credit of its transfer, or without if a prepayment has it. */
 export async function endPayment(
   connection: Connection,
-  input: {
-    readonly id: string
-    readonly txHash: Hash
-    readonly creditId: string | null
-    readonly isServed: boolean
-  },
+  id: string,
+  txHash: Hash,
+  { creditId, isServed }: { readonly creditId: string | null; readonly isServed: boolean },
 ): Promise<void> {
-  const { id, txHash, creditId, isServed } = input
   const isCredited = creditId !== null
   await connection.run(sql`
     update x402_intents set status = ${isCredited ? 'credited' : 'failed'},
@@ -192,30 +171,35 @@ export async function endPayment(
     where id = ${id}`)
 }
 
-function toPayment(row: Row): X402Payment {
+function toPayment(row: Row) {
+  const payee: Payee = {
+    kind: column.text(row, 'payee_kind') as Payee['kind'],
+    name: column.text(row, 'payee'),
+    wallet: row.payee_wallet === null ? null : column.hex(row, 'payee_wallet'),
+    isOwn: column.flag(row, 'payee_own'),
+  }
+  const authorization: Authorization = {
+    from: column.hex(row, 'payer'),
+    to: column.hex(row, 'pay_to'),
+    value: column.amount(row, 'micro_usd'),
+    validAfter: column.amount(row, 'valid_after'),
+    validBefore: column.amount(row, 'valid_before'),
+    nonce: column.hex(row, 'nonce'),
+  }
   return {
     id: column.text(row, 'id'),
     chainId: column.integer(row, 'chain_id'),
     asset: column.hex(row, 'asset'),
-    authorization: {
-      from: column.hex(row, 'payer'),
-      to: column.hex(row, 'pay_to'),
-      value: column.amount(row, 'micro_usd'),
-      validAfter: column.amount(row, 'valid_after'),
-      validBefore: column.amount(row, 'valid_before'),
-      nonce: column.hex(row, 'nonce'),
-    },
+    authorization,
     signature: column.hex(row, 'signature'),
-    payee: {
-      kind: column.text(row, 'payee_kind') as Payee['kind'],
-      name: column.text(row, 'payee'),
-      wallet: row.payee_wallet === null ? null : column.hex(row, 'payee_wallet'),
-      isOwn: column.flag(row, 'payee_own'),
-    },
+    payee,
     status: column.text(row, 'status') as PaymentStatus,
     createdUnix: column.integer(row, 'created_unix'),
+    /** Head when it arrived. Anyone with the signature may have sent it up to `EARLIER_BLOCKS` before. */
     fromBlock: column.integer(row, 'from_block'),
+    /** Only a facilitator's claim until the status is `credited`. */
     txHash: row.tx_hash === null ? null : column.hex(row, 'tx_hash'),
+    /** Whether the call or top-up that it paid for was answered. */
     isServed: column.flag(row, 'served'),
   }
 }

@@ -133,17 +133,14 @@ async function settleNext<T>(
   const reserved = await ctx.accounts.write((tx) => reservePayment(tx, payment))
   if (reserved === 'used') return settleNext(ctx, settling, asked)
   if (reserved === 'busy') return refuseUnknown(ctx, payload, null)
-  const outcome = await sendAndProve(ctx, settling, payment)
-  if (outcome.kind === 'paid') return postPayment(ctx, payment, outcome.deposit, asked)
+  const { deposit, txHash } = await sendAndProve(ctx, settling, payment)
+  if (deposit !== undefined) return postPayment(ctx, payment, deposit, asked)
   // We sent a transaction that the chain does not show; it may have cost gas.
-  if (outcome.transaction !== null) failures.take(addressBucket)
-  return refuseUnknown(ctx, payload, outcome.transaction)
+  if (txHash !== null) failures.take(addressBucket)
+  return refuseUnknown(ctx, payload, txHash)
 }
 
 type Rejected = Extract<Settled<never>, { kind: 'rejected' }>
-
-/** The outcome is unknown. */
-type Pending = { readonly kind: 'pending'; readonly transaction: Hash | null }
 
 function reject(reason: PaymentFault): Rejected {
   return { kind: 'rejected', reason }
@@ -214,8 +211,6 @@ export function refusePending(transaction: Hash | null): Refusal {
   )
 }
 
-type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
-
 /** Has the facilitator verify the payment. Sends nothing. Returns undefined if it may be sent. */
 async function verify(
   ctx: Context,
@@ -245,12 +240,12 @@ function isSignatureFault(reason: string | undefined): boolean {
 
 const POLL_MS = 500
 
-/** Sends a reserved payment, then polls the nodes until they prove the transfer. */
+/** Sends a reserved payment, then polls the nodes until they prove the transfer. The outcome is unknown without a deposit. */
 async function sendAndProve(
   ctx: Context,
   settling: Settling,
   payment: X402Payment,
-): Promise<Paid | Pending> {
+): Promise<{ readonly deposit?: Deposit; readonly txHash: Hash | null }> {
   const untilMs = performance.now() + settling.waitMs
   let txHash: Hash | null = null
   const answered = settleBy(ctx, settling, payment).then(
@@ -263,11 +258,11 @@ async function sendAndProve(
   for (; performance.now() < untilMs; await sleep(POLL_MS))
     try {
       const verdict = await judgePayment(settling, { ...payment, txHash })
-      if (verdict.kind === 'paid') return verdict
+      if (verdict.kind === 'paid') return { deposit: verdict.deposit, txHash }
     } catch (error) {
       reportError(ctx, error)
     }
-  return { kind: 'pending', transaction: txHash }
+  return { txHash }
 }
 
 /** Has the facilitator settle. The chain decides, whatever it answers; a transaction that it names is found sooner. */
@@ -280,8 +275,7 @@ async function settleBy(
   const answer = await settling.client.settle(payload, requirements)
   const { success, transaction, errorReason, errorMessage } = answer
   const txHash = parseHash(transaction)
-  if (txHash !== undefined)
-    await ctx.accounts.write((tx) => setHint(tx, { id: payment.id, txHash }))
+  if (txHash !== undefined) await ctx.accounts.write((tx) => setHint(tx, payment.id, txHash))
   else if (!success)
     throw new Error(`the facilitator did not settle: ${errorReason} ${errorMessage ?? ''}`)
   return txHash
@@ -303,7 +297,7 @@ async function postPayment<T>(
   try {
     const isServed = asked.isAwaited()
     const value = await ctx.accounts.write(async (tx) => {
-      const credit = () => creditPayment(tx, ctx, { payment, deposit, isServed })
+      const credit = () => creditPayment(tx, ctx, payment.id, deposit, isServed)
       if (isServed) return asked.post(tx, credit)
       await credit()
       return undefined
@@ -329,18 +323,14 @@ export interface Credited {
 export async function creditPayment(
   tx: Connection,
   ctx: Pick<Context, 'clock'>,
-  input: {
-    readonly payment: Pick<X402Payment, 'id'>
-    readonly deposit: Deposit
-    /** Whether the call or top-up that it paid for is answered with this credit. */
-    readonly isServed: boolean
-  },
+  id: string,
+  deposit: Deposit,
+  /** Whether the call or top-up that it paid for is answered with this credit. */
+  isServed: boolean,
 ): Promise<Credited | undefined> {
-  const { deposit, isServed } = input
-  const { txHash } = deposit
-  const payment = await lockPayment(tx, input.payment.id)
+  const payment = await lockPayment(tx, id)
   if (payment === undefined || payment.status === 'credited') return undefined
-  const { id, payee } = payment
+  const { payee } = payment
   const key = payee.kind === 'key' ? await lockSuccessor(tx, payee.name) : null
   const creditId = randomUUID()
   const isCreated = await creditDeposit(tx, {
@@ -351,7 +341,8 @@ export async function creditPayment(
     claimId: null,
     nowUnix: unixNow(ctx.clock),
   })
-  await endPayment(tx, { id, txHash, creditId: isCreated ? creditId : null, isServed })
+  const ended = { creditId: isCreated ? creditId : null, isServed }
+  await endPayment(tx, id, deposit.txHash, ended)
   return isCreated ? { key } : undefined
 }
 
@@ -364,23 +355,15 @@ export async function finishPayments(ctx: Context, settling: Settling): Promise<
 
 async function finishOne(ctx: Context, settling: Settling, payment: X402Payment): Promise<void> {
   const verdict = await judgePayment(settling, payment)
-  switch (verdict.kind) {
-    case 'paid': {
-      const paid = { payment, deposit: verdict.deposit, isServed: false }
-      await ctx.accounts.write((tx) => creditPayment(tx, ctx, paid))
-      return
-    }
-    case 'open':
-      return sendAgain(ctx, settling, payment)
-    case 'over':
-    case 'unclear': {
-      // A node that hides a use may show it later, but hardly a day after.
-      const lastUnix = Number(payment.authorization.validBefore) + DAY_SECONDS
-      const isOver = verdict.kind === 'over' && verdict.isDeep
-      if (isOver || unixNow(ctx.clock) >= lastUnix)
-        await ctx.accounts.write((tx) => failPayment(tx, payment.id))
-    }
-  }
+  if (verdict.kind === 'open') return sendAgain(ctx, settling, payment)
+  const { id, authorization } = payment
+  // A node that hides a use may show it later, but hardly a day after.
+  const lastUnix = Number(authorization.validBefore) + DAY_SECONDS
+  const isOver = verdict.kind === 'over' && verdict.isDeep
+  if (verdict.kind === 'paid')
+    await ctx.accounts.write((tx) => creditPayment(tx, ctx, id, verdict.deposit, false))
+  else if (isOver || unixNow(ctx.clock) >= lastUnix)
+    await ctx.accounts.write((tx) => failPayment(tx, id))
 }
 
 /** Sends an open payment again unless a node knows its transaction. */

@@ -164,15 +164,6 @@ async function findUse(
   return { kind: 'unclear' }
 }
 
-/** A call at block `at`; throws if the node lacks it, instead of using an older one. */
-interface CallInput {
-  readonly from?: Address
-  readonly to: Address
-  readonly data: Hash
-  readonly gas?: bigint
-  readonly at?: number
-}
-
 export type SettlingRpc = ReturnType<typeof openSettlingRpc>
 
 /** Fails over only if a node does not answer, because a refusal is an answer. */
@@ -182,7 +173,7 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
   const source = callSource(id, (call) => askInTurn(posts, call), isRefusal)
   return {
     /** Prices are in wei per gas; `tip` is the node's proposal. */
-    async gasPrice(): Promise<{ readonly baseFee: bigint; readonly tip: bigint }> {
+    async gasPrice() {
       const [block, tip] = await Promise.all([
         ask('eth_getBlockByNumber', ['latest', false]),
         ask('eth_maxPriorityFeePerGas', []),
@@ -195,7 +186,18 @@ export function openSettlingRpc({ id, rpcUrls }: { id: number; rpcUrls: readonly
       Number(toQuantity(await ask('eth_getTransactionCount', [account, at]))),
     /** Returns `0x` if there is no contract. */
     code: source.code,
-    async call({ at, gas, ...input }: CallInput): Promise<Hash> {
+    /** A call at block `at`; throws if the node lacks it, instead of using an older one. */
+    async call({
+      at,
+      gas,
+      ...input
+    }: {
+      readonly from?: Address
+      readonly to: Address
+      readonly data: Hash
+      readonly gas?: bigint
+      readonly at?: number
+    }): Promise<Hash> {
       const call = { ...input, ...(gas !== undefined && { gas: `0x${gas.toString(16)}` }) }
       const block = at === undefined ? 'latest' : `0x${at.toString(16)}`
       return parseBytes(await ask('eth_call', [call, block]))

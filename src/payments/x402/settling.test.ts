@@ -25,9 +25,9 @@ import {
   evmSigner,
   gasOfDay,
   getSettling,
+  openWallet,
   readSettlingSetting,
   type Settling,
-  SettlingWallet,
 } from './settling.ts'
 
 const URL = 'https://facilitator.example'
@@ -38,7 +38,7 @@ const settle = { ...PAYMENT, settle: { facilitator: URL } }
 
 const read = (payment: typeof PAYMENT | null, environment = {}) =>
   readSettlingSetting({
-    ecosystem: { payment },
+    ecosystem: { ...parseEcosystem('local', localEcosystem), payment },
     config: readConfig(environment, { isTty: false }),
   })
 
@@ -134,7 +134,7 @@ function newNode() {
 /** A wallet whose node takes what it is sent, unless a test says otherwise. */
 function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n, node = newNode()) {
   const ctx = { accounts: engine, clock: () => node.nowMs }
-  const wallet = new SettlingWallet(ctx, {
+  const wallet = openWallet(ctx, {
     gasPerDayGwei,
     account: privateKeyToAccount(word(7)),
     chainId: CHAIN_ID,

@@ -13,10 +13,9 @@ import { greater, lesser, type MicroUsd, multiplyDivide } from '#base/money.ts'
 import { startOfDay, unixNow } from '#base/time.ts'
 import { openPost } from '#chain/endpoints/json-rpc.ts'
 import { NodeRefusal } from '#chain/rpc-error.ts'
-import { type Config, ConfigError } from '#config.ts'
+import { ConfigError } from '#config.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
-import type { Ecosystem } from '#ecosystem/ecosystem.ts'
 import type { Reads } from '#payments/prepayments/deposits.ts'
 import { OFFERS, requirePayment, toCaip2, toListing } from './offer.ts'
 import { lockReservations } from './payment.ts'
@@ -35,13 +34,7 @@ export interface Settling extends PaidChain {
 }
 
 /** Returns undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
-export function readSettlingSetting({
-  ecosystem,
-  config,
-}: {
-  readonly ecosystem: Pick<Ecosystem, 'payment'>
-  readonly config: Pick<Config, 'settling'>
-}) {
+export function readSettlingSetting({ ecosystem, config }: Pick<Context, 'ecosystem' | 'config'>) {
   const { payment } = ecosystem
   const { keyFile, headersFile } = config.settling ?? {}
   if (payment === null && keyFile !== undefined)
@@ -74,8 +67,8 @@ export const getSettling = oncePerContext(async (ctx): Promise<Settling | undefi
   const rpc = openSettlingRpc(payment.chain)
   const facilitator =
     setting.kind === 'wallet'
-      ? await embeddedFacilitator(ctx, setting, { rpc, payment })
-      : httpFacilitator(ctx, setting, { rpc, payment })
+      ? await embeddedFacilitator(ctx, setting, rpc)
+      : httpFacilitator(ctx, setting)
   const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
   const answers = new TtlCache<boolean>({ max: 1, ttlMs: READY_MS, clock: ctx.clock })
   return { ...settling, isReady: () => answers.get('', () => askReady(ctx, settling)) }
@@ -105,10 +98,9 @@ const FACILITATOR_TIMEOUT_MS = 10_000
 function httpFacilitator(
   ctx: Context,
   { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
-  { payment }: PaidChain,
 ) {
   const { accepts: _, ...listing } = toListing(ctx)
-  const network = toCaip2(payment.chain.id)
+  const network = toCaip2(requirePayment(ctx).chain.id)
   /** Unlike the library's client, follows no redirect with keys and payments, bounds answers, and logs nothing of them. */
   const askAt = (path: string) => {
     const post = openPost(`${url.replace(/\/+$/, '')}/${path}`)
@@ -183,22 +175,21 @@ function parseHeaders(text: string): Record<string, string> {
 async function embeddedFacilitator(
   ctx: Context,
   setting: { readonly keyFile: string; readonly gasPerDayGwei: number },
-  { rpc, payment }: PaidChain,
+  rpc: SettlingRpc,
 ) {
-  const { asset } = payment
-  const wallet = new SettlingWallet(ctx, {
+  const { asset, chain, payTo } = requirePayment(ctx)
+  const wallet = openWallet(ctx, {
     rpc,
     account: privateKeyToAccount(await readKey(setting.keyFile)),
-    chainId: payment.chain.id,
+    chainId: chain.id,
     asset,
     gasPerDayGwei: BigInt(setting.gasPerDayGwei),
   })
-  const recipients = payment.payTo.map((each) => each.address)
+  const recipients = payTo.map(({ address }) => address)
   const signer = evmSigner({ rpc, wallet, asset, recipients })
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_STORE })
-  const client = new x402Facilitator().register(toCaip2(payment.chain.id), scheme)
-  const isReady = () => wallet.canPay(OFFERS[0])
-  return { client, wallet: wallet.address, isReady }
+  const client = new x402Facilitator().register(toCaip2(chain.id), scheme)
+  return { client, wallet: wallet.address, isReady: () => wallet.canPay(OFFERS[0]) }
 }
 
 /** Our own table remembers pending payments; the library's would block a resend for five minutes. */
@@ -290,85 +281,63 @@ interface WalletSetting {
   readonly gasPerDayGwei: bigint
 }
 
+export type SettlingWallet = ReturnType<typeof openWallet>
+
 /** Sends calls of the asset from the operator's wallet one after the other, with the node's pending nonce. */
-export class SettlingWallet {
-  readonly address: Address
-  readonly #ctx: Pick<Context, 'accounts' | 'clock'>
-  readonly #setting: WalletSetting
-  readonly #oneByOne = new Mutex()
-  #last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
+export function openWallet(
+  ctx: Pick<Context, 'accounts' | 'clock'>,
+  { rpc, account, chainId, asset, gasPerDayGwei }: WalletSetting,
+) {
+  const { accounts, clock } = ctx
+  const address = account.address.toLowerCase() as Address
+  const oneByOne = new Mutex()
+  let last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
   /** The lowest pending nonce, and since when it blocks. */
-  #blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
+  let blocking: { readonly nonce: number; readonly sinceMs: number } | undefined
 
-  constructor(ctx: Pick<Context, 'accounts' | 'clock'>, setting: WalletSetting) {
-    this.#ctx = ctx
-    this.#setting = setting
-    this.address = setting.account.address.toLowerCase() as Address
-  }
-
-  /** Throws if nothing was sent, for example beyond the day's gas. */
-  send(data: Hash): Promise<Hash> {
-    return this.#oneByOne.run(() => aloneAmongProcesses(this.#ctx, () => this.#sendNext(data)))
-  }
-
-  /** Whether the wallet can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
-  async canPay(smallest: MicroUsd): Promise<boolean> {
-    const { rpc, gasPerDayGwei } = this.#setting
-    const today = startOfDay(unixNow(this.#ctx.clock))
-    const [price, balance, usedGwei] = await Promise.all([
-      rpc.gasPrice(),
-      rpc.balance(this.address),
-      gasOfDay({ run: this.#ctx.accounts.read }, today),
-    ])
-    const { cost, usualFeePerGas } = computeFees(price)
-    const usual = TRANSFER_GAS_USUAL * usualFeePerGas
-    const usualUsd = multiplyDivide(usual, ETHER_USD * 1_000_000n, 10n ** 18n)
-    return (
-      balance >= cost &&
-      usedGwei + toGwei(cost) <= gasPerDayGwei &&
-      usualUsd * COST_SHARE <= smallest
-    )
-  }
-
-  async #sendNext(data: Hash): Promise<Hash> {
-    const { rpc, account, chainId, asset } = this.#setting
+  async function sendNext(data: Hash): Promise<Hash> {
     const [price, latest, pending] = await Promise.all([
       rpc.gasPrice(),
-      rpc.transactionCount(this.address, 'latest'),
-      rpc.transactionCount(this.address, 'pending'),
+      rpc.transactionCount(address, 'latest'),
+      rpc.transactionCount(address, 'pending'),
     ])
-    const nonce = this.#nextNonce(latest, pending)
+    const nonce = nextNonce(latest, pending)
     const { maxFeePerGas, maxPriorityFeePerGas, cost } = computeFees(price, nonce < pending)
     if (maxFeePerGas > FEE_PER_GAS_MAX)
       throw new Error('the gas price exceeds the limit of 100 gwei')
-    await this.#count(toGwei(cost))
+    await count(toGwei(cost))
     const raw = await account.signTransaction({
       ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
       ...{ maxFeePerGas, maxPriorityFeePerGas },
     })
-    const txHash = await this.#broadcast(raw)
-    this.#last = { nonce, atMs: this.#ctx.clock() }
-    return txHash
+    try {
+      await rpc.send(raw)
+    } catch (error) {
+      // Only a refusal by the first node, for one of these reasons, proves that no node accepted it.
+      const isFirst = error instanceof NodeRefusal && error.cause === undefined
+      if (isFirst && NEVER_TAKEN.test(error.message)) throw error
+    }
+    last = { nonce, atMs: clock() }
+    return keccak256(raw)
   }
 
   /** Returns the pending nonce, or the next one while nodes lag; a stuck one is replaced. */
-  #nextNonce(latest: number, pending: number): number {
-    const now = this.#ctx.clock()
-    if (pending <= latest) this.#blocking = undefined
-    else if (this.#blocking?.nonce !== latest) this.#blocking = { nonce: latest, sinceMs: now }
-    else if (Math.abs(now - this.#blocking.sinceMs) >= STUCK_MS) {
-      this.#blocking = { nonce: latest, sinceMs: now }
+  function nextNonce(latest: number, pending: number): number {
+    const now = clock()
+    if (pending <= latest) blocking = undefined
+    else if (blocking?.nonce !== latest) blocking = { nonce: latest, sinceMs: now }
+    else if (Math.abs(now - blocking.sinceMs) >= STUCK_MS) {
+      blocking = { nonce: latest, sinceMs: now }
       return latest
     }
-    const isLagging = this.#last.nonce >= pending && Math.abs(now - this.#last.atMs) < LAG_MS
-    return isLagging ? this.#last.nonce + 1 : pending
+    const isLagging = last.nonce >= pending && Math.abs(now - last.atMs) < LAG_MS
+    return isLagging ? last.nonce + 1 : pending
   }
 
   /** Counts the maximum cost before sending. */
-  async #count(gwei: bigint): Promise<void> {
-    const { gasPerDayGwei } = this.#setting
-    const day = startOfDay(unixNow(this.#ctx.clock))
-    const fits = await this.#ctx.accounts.write(async (connection) => {
+  async function count(gwei: bigint): Promise<void> {
+    const day = startOfDay(unixNow(clock))
+    const fits = await accounts.write(async (connection) => {
       await lockReservations(connection)
       const used = await gasOfDay(connection, day)
       if (used + gwei > gasPerDayGwei) return false
@@ -379,15 +348,26 @@ export class SettlingWallet {
     if (!fits) throw new Error("the day's gas is used up")
   }
 
-  /** Only a refusal by the first node, for one of these reasons, proves that no node accepted it. */
-  async #broadcast(raw: `0x${string}`): Promise<Hash> {
-    try {
-      await this.#setting.rpc.send(raw)
-    } catch (error) {
-      const isFirst = error instanceof NodeRefusal && error.cause === undefined
-      if (isFirst && NEVER_TAKEN.test(error.message)) throw error
-    }
-    return keccak256(raw)
+  return {
+    address,
+    /** Throws if nothing was sent, for example beyond the day's gas. */
+    send: (data: Hash) => oneByOne.run(() => aloneAmongProcesses(ctx, () => sendNext(data))),
+    /** Whether the wallet can pay, the day has gas left, and gas is cheap enough for the smallest offer. */
+    async canPay(smallest: MicroUsd): Promise<boolean> {
+      const [price, balance, usedGwei] = await Promise.all([
+        rpc.gasPrice(),
+        rpc.balance(address),
+        gasOfDay({ run: accounts.read }, startOfDay(unixNow(clock))),
+      ])
+      const { cost, usualFeePerGas } = computeFees(price)
+      const usual = TRANSFER_GAS_USUAL * usualFeePerGas
+      const usualUsd = multiplyDivide(usual, ETHER_USD * 1_000_000n, 10n ** 18n)
+      return (
+        balance >= cost &&
+        usedGwei + toGwei(cost) <= gasPerDayGwei &&
+        usualUsd * COST_SHARE <= smallest
+      )
+    },
   }
 }
 
