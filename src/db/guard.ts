@@ -2,8 +2,8 @@ export interface Guard {
   readonly table: string
   readonly name: string
   readonly on: 'insert' | 'update' | 'delete'
-  /** Restricts the guard to updates of these columns. */
-  readonly columns?: readonly string[]
+  /** Restricts the guard to updates of these columns, listed as in SQL. */
+  readonly columns?: string
   /** A condition on `old` and `new`; without it every row is refused. */
   readonly when?: string
   /** Skips the row silently instead of failing. */
@@ -35,7 +35,7 @@ function sqliteText(guard: Guard): string {
 }
 
 function describeMoment({ table, on, columns }: Guard): string {
-  const set = columns === undefined ? '' : ` of ${columns.join(', ')}`
+  const set = columns === undefined ? '' : ` of ${columns.replace(/\s+/g, ' ')}`
   return `before ${on}${set} on ${table}`
 }
 

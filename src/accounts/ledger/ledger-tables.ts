@@ -37,7 +37,7 @@ export const ledgerGuards: readonly Guard[] = [
     table: 'balances',
     name: 'balances_keep_their_account',
     on: 'update',
-    columns: ['account'],
+    columns: 'account',
     when: 'new.account <> old.account',
   },
   { table: 'spend_days', name: 'spend_days_stay', on: 'delete' },

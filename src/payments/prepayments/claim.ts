@@ -9,14 +9,12 @@ import { column, defineCodec, join, type RowOf, type Sql, sql } from '#db/sql.ts
 import { type Retained, START } from '#index/retained.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { CREDIT_MAX, type Credit, listLiveCredits } from './credit.ts'
-import { type Deposit, type KnownDeposits, type Reads, UNCREDITED } from './deposits.ts'
+import type { Deposit, KnownDeposits, Reads } from './deposits.ts'
 
 /** Level of proof for a claim, weakest first. */
-const TRUSTS = ['none', 'payer', 'owner'] as const
+export const TRUSTS = ['none', 'payer', 'owner'] as const
 
-export type Trust = (typeof TRUSTS)[number]
-
-const claims = defineCodec({
+export const claims = defineCodec({
   id: column.text,
   publicId: column.text,
   txHash: column.hex,
@@ -47,9 +45,8 @@ export async function lockClaim(connection: Connection, id: string): Promise<Cla
 export type ClaimName = { readonly id: string } | { readonly txHash: Hash }
 
 export async function findClaim(ctx: Context, name: ClaimName): Promise<Claim | undefined> {
-  const [row] = await ctx.accounts.read(sql`
-    select ${claims.columns} from claims
-    ${'id' in name ? sql`where id = ${name.id}` : firstOfTransaction(ctx, name.txHash)}`)
+  const which = 'id' in name ? sql`where id = ${name.id}` : firstOfTransaction(ctx, name.txHash)
+  const [row] = await ctx.accounts.read(sql`select ${claims.columns} from claims ${which}`)
   return row && claims.read(row)
 }
 
@@ -69,18 +66,9 @@ function firstOfTransaction(ctx: Context, txHash: Hash): Sql {
 }
 
 /** Whether the sender of a deposit signed for the claim. */
-const IS_SIGNED = sql`exists (
+export const IS_SIGNED = sql`exists (
   select 1 from claim_proofs
   where claim_id = claims.id and claim_proofs.payer_address = deposits.sender)`
-
-export async function markCredited(connection: Connection, id: string): Promise<void> {
-  await connection.run(sql`update claims set was_credited = 1 where id = ${id}`)
-}
-
-/** Reopens the claim after a reorg, in case the transaction is mined again. */
-export async function reopenClaim(tx: Connection, id: string, nowUnix: number): Promise<void> {
-  await tx.run(sql`update claims set opened_unix = ${nowUnix} where id = ${id}`)
-}
 
 /** What a payer posts to prove consent. */
 export type PostedProof = Omit<PayerProof, 'chainId' | 'byContract' | 'freshness'>
@@ -97,51 +85,6 @@ export async function isContractProofStored(
   return found.length === 1
 }
 
-/** Where a pass stands among all claims. */
-export const FIRST_PLACE: Pick<Claim, 'openedUnix' | 'id'> = { openedUnix: 0, id: '' }
-
-/** Claims looked at per pass, in turns, because anyone may post them and old deposits may be found late. */
-const CLAIMS_IN_TURN = 5_000
-
-const CREDITABLE_MAX = 500
-
-/**
- * Lists claims that a proven and deep deposit without a credit pays for, among those of recent deposits and the next
- * in turn, in the order in which they get it: credited before a reorg, posted with an owner's key, signed by the
- * sender, the oldest.
- */
-export async function creditableClaims(
-  { accounts, ecosystem }: Context,
-  after: typeof FIRST_PLACE,
-  { deepNumber, recentNumber }: { readonly deepNumber: number; readonly recentNumber: number },
-): Promise<{ readonly claims: readonly Claim[]; readonly place: typeof FIRST_PLACE }> {
-  const { id: chainId } = requirePayment({ ecosystem }).chain
-  const inTurn = sql`(opened_unix, id) > (${after.openedUnix}, ${after.id})`
-  const [last] = await accounts.read(sql`
-    select ${claims.columns} from claims where ${inTurn}
-    order by opened_unix, id limit 1 offset ${CLAIMS_IN_TURN - 1}`)
-  const place = last && claims.read(last)
-  const upTo = place && sql`and (opened_unix, id) <= (${place.openedUnix}, ${place.id})`
-  const ofClaim = sql`deposits.chain_id = ${chainId} and deposits.tx_hash = claims.tx_hash`
-  const found = await accounts.read(sql`
-    select ${claims.columns} from claims
-    where id in (
-        select id from claims where ${inTurn} ${upTo ?? sql``}
-        union all select claims.id from deposits join claims on ${ofClaim}
-          where deposits.chain_id = ${chainId} and block_number > ${recentNumber})
-      -- Adding 0 keeps SQLite from reading every deposit up to that block.
-      and exists (
-        select 1 from deposits
-        where ${ofClaim} and proven = 1 and block_number + 0 <= ${deepNumber}
-          and (${IS_SIGNED} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
-    order by was_credited desc,
-      case when trust = ${TRUSTS.indexOf('owner')} then 0
-        when exists (select 1 from deposits where ${ofClaim} and ${IS_SIGNED}) then 1 else 2 end,
-      created_unix, id
-    limit ${CREDITABLE_MAX}`)
-  return { claims: found.map(claims.read), place: place ?? FIRST_PLACE }
-}
-
 /** The text and signature by which a payer agreed to pay for the key. */
 export type Proof = Pick<PayerProof, 'message' | 'signature' | 'byContract'>
 
@@ -151,7 +94,7 @@ export type CheckedClaim = Pick<
 > & {
   readonly proof: Proof | undefined
   /** `owner`: posted with an owner's key; `payer`: with a payer's proof. */
-  readonly trust: Trust
+  readonly trust: Claim['trust']
 }
 
 /** Adds a qualifying payer to the key's earlier claim on this transaction, so that a stranger's post cannot block the owner. */
@@ -171,26 +114,21 @@ export async function registerClaim(ctx: Context, posted: CheckedClaim) {
     const claim = claims.read(row)
     const hasNewProof = await storeProof(tx, claim, posted)
     if (claim.id === id) return { isNew: true, claim }
-    const isNewOwner = !claim.byOwner && isByOwner
-    const isNewPayer = hasNewProof || isNewOwner
-    return {
-      isNew: false,
-      claim: await revisit(tx, claim, { posted, isNewOwner, isNewPayer, nowUnix }),
-    }
+    return { isNew: false, claim: await revisit(tx, claim, posted, hasNewProof, nowUnix) }
   })
 }
 
-interface Visit {
-  readonly posted: CheckedClaim
-  readonly isNewOwner: boolean
-  readonly isNewPayer: boolean
-  readonly nowUnix: number
-}
-
-async function revisit(tx: Connection, before: Claim, visit: Visit): Promise<Claim> {
-  const { posted, isNewOwner, isNewPayer, nowUnix } = visit
+async function revisit(
+  tx: Connection,
+  before: Claim,
+  posted: CheckedClaim,
+  hasNewProof: boolean,
+  nowUnix: number,
+): Promise<Claim> {
   const isOwners = posted.trust === 'owner'
   const isPast = before.openedUnix <= nowUnix - CLAIM_TTL_SECONDS
+  const isNewOwner = !before.byOwner && posted.payerAddress === posted.owner
+  const isNewPayer = hasNewProof || isNewOwner
   // Anyone may add payers, but only the owner changes the record that is shown, or extends it.
   const isShownByAll = before.trust !== 'owner'
   const renews = (isPast && (isOwners || isShownByAll)) || (isNewPayer && before.wasCredited)

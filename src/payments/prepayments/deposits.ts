@@ -388,9 +388,11 @@ async function proveDeposits(ctx: Context, final: number, signal: AbortSignal): 
   }
 }
 
+/** Replaces the block's deposits by those in its receipts, or notes why they are not proven. */
 async function proveOrNote(ctx: Context, row: Row, final: number): Promise<void> {
+  const payment = requirePayment(ctx)
+  const { chain } = payment
   const block = { number: column.integer(row, 'block_number'), hash: column.hex(row, 'block_hash') }
-  const { chain } = requirePayment(ctx)
   const ofBlock = sql`chain_id = ${chain.id} and block_hash = ${block.hash}`
   try {
     const header = await getPaymentSource(ctx).header(block.number)
@@ -399,7 +401,15 @@ async function proveOrNote(ctx: Context, row: Row, final: number): Promise<void>
       throw new RpcError(
         `block ${block.number} is ${header?.hash ?? 'not known'}, not ${block.hash}`,
       )
-    await storeProven(ctx, header)
+    const filter = transferFilter(payment, 'to')
+    const { logs } = await getPaymentSource(ctx).provenBlock(header)
+    const paying = logs.filter((log) => matches(filter, log))
+    await ctx.accounts.write(async (tx) => {
+      await tx.run(sql`
+        delete from deposits where chain_id = ${chain.id}
+          and (block_number = ${header.number} or block_hash = ${header.hash})`)
+      await storeDeposits(tx, toDeposits(paying, true))
+    })
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const reason = error.message.slice(0, REASON_MAX)
@@ -417,20 +427,6 @@ async function proveOrNote(ctx: Context, row: Row, final: number): Promise<void>
 }
 
 const REASON_MAX = 500
-
-/** Replaces the block's deposits by those in its receipts. */
-async function storeProven(ctx: Context, block: BlockRef): Promise<void> {
-  const payment = requirePayment(ctx)
-  const filter = transferFilter(payment, 'to')
-  const { logs } = await getPaymentSource(ctx).provenBlock(block)
-  const paying = logs.filter((log) => matches(filter, log))
-  await ctx.accounts.write(async (tx) => {
-    await tx.run(sql`
-      delete from deposits where chain_id = ${payment.chain.id}
-        and (block_number = ${block.number} or block_hash = ${block.hash})`)
-    await storeDeposits(tx, toDeposits(paying, true))
-  })
-}
 
 /**
  * Reads the hash from a header that hashes to it. Undefined while unknown: only a different hash proves that a block

@@ -4,18 +4,18 @@ import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { chunks } from '#base/async.ts'
 import { unixNow } from '#base/time.ts'
 import { type Context, oncePerContext } from '#context.ts'
+import { sql } from '#db/sql.ts'
 import { LeadLostError } from '#index/leader.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
 import { reopenPayment } from '#payments/x402/payment.ts'
 import {
   type Claim,
-  creditableClaims,
-  FIRST_PLACE,
+  claims,
+  IS_SIGNED,
   judgeClaim,
   lockClaim,
-  markCredited,
   readEvidence,
-  reopenClaim,
+  TRUSTS,
 } from './claim.ts'
 import {
   type Credit,
@@ -25,7 +25,7 @@ import {
   settleCredits,
   unsettledCredits,
 } from './credit.ts'
-import { blockHashAt, type KnownDeposits, readDeposits } from './deposits.ts'
+import { blockHashAt, type KnownDeposits, readDeposits, UNCREDITED } from './deposits.ts'
 
 /** How many prepayments a pass credited, and how many credits it reversed. */
 export interface Settled {
@@ -33,10 +33,13 @@ export interface Settled {
   readonly reversed: number
 }
 
+const FIRST_PLACE: Pick<Claim, 'openedUnix' | 'id'> = { openedUnix: 0, id: '' }
+
 /** More than an hour on Base, where blocks are final after 20 minutes. */
 export const WATCH_BLOCKS = 2_000
 
 const getMemory = oncePerContext(() => ({
+  /** Where the last pass ended among all claims. */
   place: FIRST_PLACE,
   /** When each credit without a log was last checked, by its id. */
   lookedAtMs: new Map<string, number>(),
@@ -51,13 +54,8 @@ export async function verifyPayments(ctx: Context): Promise<Settled> {
   const known = await ctx.accounts.snapshot((reads) => readDeposits(reads, payment, txHashes))
   if (known === undefined) return { credited: 0, reversed: 0 }
   const reversed = await reverseLost(ctx, failures, credits, known)
-  const memory = getMemory(ctx)
-  const deepNumber = known.head.number - payment.confirmations
-  const recentNumber = deepNumber - WATCH_BLOCKS
-  const { claims, place } = await creditableClaims(ctx, memory.place, { deepNumber, recentNumber })
-  memory.place = place
   let credited = 0
-  for (const claim of claims)
+  for (const claim of await creditableClaims(ctx, known.head.number - payment.confirmations))
     if ((await attempt(failures, () => creditClaim(ctx, claim))) === true) credited += 1
   if (failures.length > 0)
     throw new AggregateError(failures, 'some prepayments could not be settled')
@@ -139,9 +137,51 @@ async function reverse(ctx: Context, credit: Credit): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   await ctx.accounts.write(async (tx) => {
     if (!(await reverseCredit(tx, credit, nowUnix))) return
-    if (credit.claimId === null) await reopenPayment(tx, credit.id)
-    else await reopenClaim(tx, credit.claimId, nowUnix)
+    const { id, claimId } = credit
+    // The transaction may be mined again.
+    if (claimId === null) await reopenPayment(tx, id)
+    else await tx.run(sql`update claims set opened_unix = ${nowUnix} where id = ${claimId}`)
   })
+}
+
+/** Claims looked at per pass, in turns, because anyone may post them and old deposits may be found late. */
+const CLAIMS_IN_TURN = 5_000
+
+const CREDITABLE_MAX = 500
+
+/**
+ * Lists claims that a proven and deep deposit without a credit pays for, among those of recent deposits and the next
+ * in turn, in the order in which they get it: credited before a reorg, posted with an owner's key, signed by the
+ * sender, the oldest.
+ */
+async function creditableClaims(ctx: Context, deepNumber: number): Promise<readonly Claim[]> {
+  const { id: chainId } = requirePayment(ctx).chain
+  const memory = getMemory(ctx)
+  const inTurn = sql`(opened_unix, id) > (${memory.place.openedUnix}, ${memory.place.id})`
+  const [last] = await ctx.accounts.read(sql`
+    select ${claims.columns} from claims where ${inTurn}
+    order by opened_unix, id limit 1 offset ${CLAIMS_IN_TURN - 1}`)
+  const place = last && claims.read(last)
+  const upTo = place && sql`and (opened_unix, id) <= (${place.openedUnix}, ${place.id})`
+  const ofClaim = sql`deposits.chain_id = ${chainId} and deposits.tx_hash = claims.tx_hash`
+  const creditable = await ctx.accounts.read(sql`
+    select ${claims.columns} from claims
+    where id in (
+        select id from claims where ${inTurn} ${upTo ?? sql``}
+        union all select claims.id from deposits join claims on ${ofClaim}
+          where deposits.chain_id = ${chainId} and block_number > ${deepNumber - WATCH_BLOCKS})
+      -- Adding 0 keeps SQLite from reading every deposit up to that block.
+      and exists (
+        select 1 from deposits
+        where ${ofClaim} and proven = 1 and block_number + 0 <= ${deepNumber}
+          and (${IS_SIGNED} or (by_owner = 1 and sender = owner)) and ${UNCREDITED})
+    order by was_credited desc,
+      case when trust = ${TRUSTS.indexOf('owner')} then 0
+        when exists (select 1 from deposits where ${ofClaim} and ${IS_SIGNED}) then 1 else 2 end,
+      created_unix, id
+    limit ${CREDITABLE_MAX}`)
+  memory.place = place ?? FIRST_PLACE
+  return creditable.map(claims.read)
 }
 
 /** Judges the claim again in its transaction, because another claim or payer may have been first. */
@@ -166,7 +206,7 @@ async function creditClaim(ctx: Context, claim: Claim): Promise<boolean> {
       const credit = { id: randomUUID(), deposit, account, owner, claimId, nowUnix }
       if (await creditDeposit(tx, credit)) isCredited = true
     }
-    if (isCredited) await markCredited(tx, claimId)
+    if (isCredited) await tx.run(sql`update claims set was_credited = 1 where id = ${claimId}`)
     return isCredited
   })
 }

@@ -113,16 +113,15 @@ function parseBytes(given: string): `0x${string}` | undefined {
 
 /** Writes a payload in the form of the library's clients. */
 export function writeSigned({ authorization, signature }: Signed): Record<string, unknown> {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
   return {
     signature,
     authorization: {
-      from: showAddress(from),
-      to: showAddress(to),
-      value: String(value),
-      validAfter: String(validAfter),
-      validBefore: String(validBefore),
-      nonce,
+      ...authorization,
+      from: showAddress(authorization.from),
+      to: showAddress(authorization.to),
+      value: String(authorization.value),
+      validAfter: String(authorization.validAfter),
+      validBefore: String(authorization.validBefore),
     },
   }
 }

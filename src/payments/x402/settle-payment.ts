@@ -218,8 +218,7 @@ async function verify(
   payment: X402Payment,
 ): Promise<Rejected | 'used' | undefined> {
   try {
-    const { payload, requirements } = written(settling, payment)
-    const { isValid, invalidReason } = await settling.client.verify(payload, requirements)
+    const { isValid, invalidReason } = await settling.client.verify(...written(settling, payment))
     if (!hasTimeLeft(ctx, payment.authorization))
       return reject('invalid_exact_evm_payload_authorization_valid_before')
     if (isValid) return undefined
@@ -271,8 +270,7 @@ async function settleBy(
   settling: Settling,
   payment: X402Payment,
 ): Promise<Hash | undefined> {
-  const { payload, requirements } = written(settling, payment)
-  const answer = await settling.client.settle(payload, requirements)
+  const answer = await settling.client.settle(...written(settling, payment))
   const { success, transaction, errorReason, errorMessage } = answer
   const txHash = parseHash(transaction)
   if (txHash !== undefined) await ctx.accounts.write((tx) => setHint(tx, payment.id, txHash))
@@ -284,7 +282,7 @@ async function settleBy(
 function written({ payment: config }: Settling, payment: X402Payment) {
   const requirements = toRequirements(config, payment.authorization)
   const payload = { x402Version: 2, accepted: requirements, payload: writeSigned(payment) }
-  return { payload, requirements }
+  return [payload, requirements] as const
 }
 
 async function postPayment<T>(
@@ -359,10 +357,9 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
   const { id, authorization } = payment
   // A node that hides a use may show it later, but hardly a day after.
   const lastUnix = Number(authorization.validBefore) + DAY_SECONDS
-  const isOver = verdict.kind === 'over' && verdict.isDeep
   if (verdict.kind === 'paid')
     await ctx.accounts.write((tx) => creditPayment(tx, ctx, id, verdict.deposit, false))
-  else if (isOver || unixNow(ctx.clock) >= lastUnix)
+  else if (verdict.kind === 'over' || unixNow(ctx.clock) >= lastUnix)
     await ctx.accounts.write((tx) => failPayment(tx, id))
 }
 
@@ -376,7 +373,6 @@ export async function sendAgain(
   if (!hasTimeLeft(ctx, authorization)) return
   if (txHash !== null && (await settling.rpc.isKnown(txHash))) return
   // The payer may have spent the money since.
-  const { payload, requirements } = written(settling, payment)
-  const { isValid } = await settling.client.verify(payload, requirements)
+  const { isValid } = await settling.client.verify(...written(settling, payment))
   if (isValid) await settleBy(ctx, settling, payment)
 }

@@ -30,6 +30,8 @@ type Paid = { readonly kind: 'paid'; readonly deposit: Deposit }
 /** `unknown`: not mined, or its block left the chain. */
 type Settlement = Paid | { readonly kind: 'unpaid' | 'unknown' }
 
+const UNPAID: Settlement = { kind: 'unpaid' }
+
 /** Reads a transaction's settlement. The transfer must be among the block's proven logs; throws if they cannot be proven. */
 async function readSettlement(
   chain: PaidChain,
@@ -42,7 +44,7 @@ async function readSettlement(
   const header = await chain.rpc.header(blockNumber)
   if (header === undefined || header.hash !== blockHash) return { kind: 'unknown' }
   // Some assets return false instead of reverting, so only the log proves a payment.
-  if (findDeposit(chain, payment, header, receipt.logs) === undefined) return { kind: 'unpaid' }
+  if (findDeposit(chain, payment, header, receipt.logs) === undefined) return UNPAID
   const { logs } = await chain.rpc.provenBlock(header)
   const ofTransaction = logs.filter((log) => log.txHash === txHash)
   const deposit = findDeposit(chain, payment, header, ofTransaction)
@@ -102,11 +104,11 @@ export async function holdsEnough(
 
 export type Verdict =
   | Paid
-  /** No transfer came, and none can: the authorization expired, was cancelled or was used otherwise. Final only if deep. */
-  | { readonly kind: 'over'; readonly isDeep: boolean }
-  /** Used, but no node shows by which transaction. */
-  | { readonly kind: 'unclear' }
-  | { readonly kind: 'open' }
+  /**
+   * `over`: no transfer came, and none can, because the authorization expired, was cancelled or was used otherwise, in a
+   * deep block. `unclear`: used or cancelled, but not deep, or no node shows by which transaction.
+   */
+  | { readonly kind: 'open' | 'over' | 'unclear' }
 
 const MARGIN_SECONDS = 60
 
@@ -129,8 +131,7 @@ export async function judgePayment(chain: PaidChain, payment: X402Payment): Prom
   const deep = await rpc.header(Math.max(0, head.number - chain.payment.confirmations))
   const endUnix = Number(authorization.validBefore) + MARGIN_SECONDS
   if (deep === undefined || deep.timestamp < endUnix) return { kind: 'open' }
-  const kind = (await isUsed(chain, payment, deep.number)) ? 'unclear' : 'over'
-  return kind === 'over' ? { kind, isDeep: true } : { kind }
+  return { kind: (await isUsed(chain, payment, deep.number)) ? 'unclear' : 'over' }
 }
 
 const PAGE_BLOCKS = 500
@@ -154,12 +155,11 @@ async function findUse(
     const [use] = await chain.rpc.logs(filter, fromBlock, toBlock)
     fromBlock = toBlock + 1
     if (use === undefined) continue
-    const isDeep = use.blockNumber <= deepNumber
-    const over = { kind: 'over', isDeep } as const
-    if (use.topics[0] === CANCELLED) return over
-    const settlement = await readSettlement(chain, payment, use.txHash)
+    const isCancelled = use.topics[0] === CANCELLED
+    const settlement = isCancelled ? UNPAID : await readSettlement(chain, payment, use.txHash)
     if (settlement.kind === 'paid') return settlement
-    return settlement.kind === 'unpaid' ? over : { kind: 'unclear' }
+    const isOver = settlement.kind === 'unpaid' && use.blockNumber <= deepNumber
+    return { kind: isOver ? 'over' : 'unclear' }
   }
   return { kind: 'unclear' }
 }

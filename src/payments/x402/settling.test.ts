@@ -20,7 +20,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { eachEngine } from '#test/store/each-engine.ts'
 import { testContext } from '#test/test-context.ts'
 import { PAYMENT } from '#test/x402/settling-harness.ts'
-import { ASSET, CHAIN_ID, NOON_UNIX, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
+import { ASSET, NOON_UNIX, PAY_TO, PAYER, word } from '#test/x402/x402-harness.ts'
 import {
   evmSigner,
   gasOfDay,
@@ -101,7 +101,7 @@ function signer() {
     call: async () => '0x' as const,
     code: async () => '0x' as const,
   }
-  return { sent, ...evmSigner({ rpc, wallet, asset: ASSET, recipients: [PAY_TO] }) }
+  return { sent, ...evmSigner(rpc, wallet, PAYMENT) }
 }
 
 test('the settling wallet sends transfers of the asset to payTo wallets, and nothing else', async () => {
@@ -133,26 +133,22 @@ function newNode() {
 
 /** A wallet whose node takes what it is sent, unless a test says otherwise. */
 function walletOn(engine: Engine, gasPerDayGwei = 1_000_000n, node = newNode()) {
-  const ctx = { accounts: engine, clock: () => node.nowMs }
-  const wallet = openWallet(ctx, {
-    gasPerDayGwei,
-    account: privateKeyToAccount(word(7)),
-    chainId: CHAIN_ID,
-    asset: ASSET,
-    rpc: {
-      gasPrice: async () => ({ baseFee: node.baseFee, tip: 1_000_000n }),
-      balance: async () => node.balance,
-      transactionCount: async (_, at) => node[at],
-      async send(raw) {
-        if (node.refusal !== undefined) throw node.refusal
-        node.sending += 1
-        node.sendingMax = Math.max(node.sendingMax, node.sending)
-        await sleep(1)
-        node.sending -= 1
-        node.raws.push(raw)
-      },
+  const ecosystem = { ...parseEcosystem('local', localEcosystem), payment: PAYMENT }
+  const ctx = testContext({ accounts: engine, ecosystem, clock: () => node.nowMs })
+  const rpc: Parameters<typeof openWallet>[1] = {
+    gasPrice: async () => ({ baseFee: node.baseFee, tip: 1_000_000n }),
+    balance: async () => node.balance,
+    transactionCount: async (_, at) => node[at],
+    async send(raw) {
+      if (node.refusal !== undefined) throw node.refusal
+      node.sending += 1
+      node.sendingMax = Math.max(node.sendingMax, node.sending)
+      await sleep(1)
+      node.sending -= 1
+      node.raws.push(raw)
     },
-  })
+  }
+  const wallet = openWallet(ctx, rpc, privateKeyToAccount(word(7)), gasPerDayGwei)
   return {
     node,
     send: (n: number) => wallet.send(word(n)),

@@ -16,6 +16,7 @@ import { NodeRefusal } from '#chain/rpc-error.ts'
 import { ConfigError } from '#config.ts'
 import { type Context, oncePerContext, reportError } from '#context.ts'
 import { column, sql } from '#db/sql.ts'
+import type { Payment } from '#ecosystem/ecosystem.ts'
 import type { Reads } from '#payments/prepayments/deposits.ts'
 import { OFFERS, requirePayment, toCaip2, toListing } from './offer.ts'
 import { lockReservations } from './payment.ts'
@@ -36,7 +37,7 @@ export interface Settling extends PaidChain {
 /** Returns undefined where payments are not settled. Throws ConfigError if the file and the settings disagree. */
 export function readSettlingSetting({ ecosystem, config }: Pick<Context, 'ecosystem' | 'config'>) {
   const { payment } = ecosystem
-  const { keyFile, headersFile } = config.settling ?? {}
+  const { keyFile, headersFile, gasPerDayGwei = 0 } = config.settling ?? {}
   if (payment === null && keyFile !== undefined)
     throw new ConfigError(
       'SEXTON_SETTLING_KEY_FILE: the ecosystem file has no "payment"; add it, or unset the variable',
@@ -51,8 +52,7 @@ export function readSettlingSetting({ ecosystem, config }: Pick<Context, 'ecosys
       'SEXTON_FACILITATOR_HEADERS_FILE: the ecosystem file names no facilitator in "payment.settle"; add it, or unset the variable',
     )
   if (url !== undefined) return { kind: 'facilitator', url, headersFile } as const
-  if (config.settling === undefined || keyFile === undefined) return undefined
-  const { gasPerDayGwei } = config.settling
+  if (keyFile === undefined) return undefined
   return { kind: 'wallet', keyFile, gasPerDayGwei } as const
 }
 
@@ -177,18 +177,12 @@ async function embeddedFacilitator(
   setting: { readonly keyFile: string; readonly gasPerDayGwei: number },
   rpc: SettlingRpc,
 ) {
-  const { asset, chain, payTo } = requirePayment(ctx)
-  const wallet = openWallet(ctx, {
-    rpc,
-    account: privateKeyToAccount(await readKey(setting.keyFile)),
-    chainId: chain.id,
-    asset,
-    gasPerDayGwei: BigInt(setting.gasPerDayGwei),
-  })
-  const recipients = payTo.map(({ address }) => address)
-  const signer = evmSigner({ rpc, wallet, asset, recipients })
+  const payment = requirePayment(ctx)
+  const account = privateKeyToAccount(await readKey(setting.keyFile))
+  const wallet = openWallet(ctx, rpc, account, BigInt(setting.gasPerDayGwei))
+  const signer = evmSigner(rpc, wallet, payment)
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_STORE })
-  const client = new x402Facilitator().register(toCaip2(chain.id), scheme)
+  const client = new x402Facilitator().register(toCaip2(payment.chain.id), scheme)
   return { client, wallet: wallet.address, isReady: () => wallet.canPay(OFFERS[0]) }
 }
 
@@ -211,13 +205,11 @@ async function readKey(file: string): Promise<`0x${string}`> {
 }
 
 /** Adapts the wallet to the library's facilitator. It sends only transfers of the configured asset to the configured recipients. */
-export function evmSigner(input: {
-  readonly rpc: Pick<SettlingRpc, 'call' | 'code'>
-  readonly wallet: Pick<SettlingWallet, 'address' | 'send'>
-  readonly asset: Address
-  readonly recipients: readonly Address[]
-}): FacilitatorEvmSigner {
-  const { rpc, wallet, asset, recipients } = input
+export function evmSigner(
+  rpc: Pick<SettlingRpc, 'call' | 'code'>,
+  wallet: Pick<SettlingWallet, 'address' | 'send'>,
+  { asset, payTo }: Pick<Payment, 'asset' | 'payTo'>,
+): FacilitatorEvmSigner {
   return {
     getAddresses: () => [wallet.address],
     async readContract({ address, abi, functionName, args = [] }) {
@@ -229,7 +221,7 @@ export function evmSigner(input: {
       const to = parseAddress(String(args[1]))
       if (parseAddress(address) !== asset || functionName !== 'transferWithAuthorization')
         return refuse()
-      if (to === undefined || !recipients.includes(to))
+      if (to === undefined || !payTo.some((each) => each.address === to))
         throw new Error('a settling wallet pays the configured payTo wallets only')
       const data = encodeFunctionData({ abi, functionName, args })
       return wallet.send(concatHex([data, dataSuffix]))
@@ -273,22 +265,17 @@ const STUCK_MS = 60_000
 /** Lag between nodes behind one URL; a transaction that is unknown for longer was dropped. */
 const LAG_MS = 2_000
 
-interface WalletSetting {
-  readonly rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send' | 'balance'>
-  readonly account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>
-  readonly chainId: number
-  readonly asset: Address
-  readonly gasPerDayGwei: bigint
-}
-
 export type SettlingWallet = ReturnType<typeof openWallet>
 
 /** Sends calls of the asset from the operator's wallet one after the other, with the node's pending nonce. */
 export function openWallet(
-  ctx: Pick<Context, 'accounts' | 'clock'>,
-  { rpc, account, chainId, asset, gasPerDayGwei }: WalletSetting,
+  ctx: Context,
+  rpc: Pick<SettlingRpc, 'gasPrice' | 'transactionCount' | 'send' | 'balance'>,
+  account: Pick<PrivateKeyAccount, 'address' | 'signTransaction'>,
+  gasPerDayGwei: bigint,
 ) {
   const { accounts, clock } = ctx
+  const { asset, chain } = requirePayment(ctx)
   const address = account.address.toLowerCase() as Address
   const oneByOne = new Mutex()
   let last = { nonce: -1, atMs: Number.NEGATIVE_INFINITY }
@@ -307,7 +294,7 @@ export function openWallet(
       throw new Error('the gas price exceeds the limit of 100 gwei')
     await count(toGwei(cost))
     const raw = await account.signTransaction({
-      ...{ type: 'eip1559', chainId, nonce, to: asset, data, gas: TRANSFER_GAS },
+      ...{ type: 'eip1559', chainId: chain.id, nonce, to: asset, data, gas: TRANSFER_GAS },
       ...{ maxFeePerGas, maxPriorityFeePerGas },
     })
     try {
