@@ -300,11 +300,7 @@ export function balanceCheck(ctx: Context, note: Note): Check {
 }
 
 /** Sums the balances of all `payTo` addresses at the end of a block, in base units. */
-async function readHeld(
-  source: Pick<ChainSource, 'call'>,
-  { asset, payTo }: Payment,
-  block: number,
-): Promise<bigint> {
+async function readHeld(source: ChainSource, { asset, payTo }: Payment, block: number) {
   if (block < 0) return 0n
   let held = 0n
   for (const address of new Set(payTo.map((each) => each.address)))
@@ -312,11 +308,7 @@ async function readHeld(
   return held
 }
 
-async function sumSent(
-  source: Pick<ChainSource, 'history'>,
-  payment: Payment,
-  to: number,
-): Promise<bigint> {
+async function sumSent(source: ChainSource, payment: Payment, to: number): Promise<bigint> {
   const { chain } = payment
   const filter = transferFilter(payment, 'from')
   let sent = 0n

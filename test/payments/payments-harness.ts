@@ -17,7 +17,7 @@ import { sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { moneyChecks } from '#payments/money-checks.ts'
 import { paymentsRoutes } from '#payments/prepayments/prepay-routes.ts'
-import { type Settled, verifyPayments } from '#payments/prepayments/verifier.ts'
+import { verifyPayments } from '#payments/prepayments/verifier.ts'
 import type { Outcome } from '#route.ts'
 import {
   CHAIN_ID,
@@ -100,7 +100,7 @@ export interface Harness {
   spend(publicId: string, calls: number): Promise<void>
   read(idOrTx: string, wait?: number): Promise<Outcome>
   record(idOrTx: string): Promise<Claimed>
-  pass(): Promise<Settled>
+  pass(): ReturnType<typeof verifyPayments>
   /** Mines enough blocks on top and verifies. */
   confirm(): Promise<void>
   /** Pays from Alice, claims for her first key and confirms. */

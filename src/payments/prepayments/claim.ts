@@ -73,10 +73,7 @@ export const IS_SIGNED = sql`exists (
 /** What a payer posts to prove consent. */
 export type PostedProof = Omit<PayerProof, 'chainId' | 'byContract' | 'freshness'>
 
-export async function isContractProofStored(
-  { accounts }: Context,
-  proof: PostedProof,
-): Promise<boolean> {
+export async function isContractProofStored({ accounts }: Context, proof: PostedProof) {
   const found = await accounts.read(sql`
     select claims.id from claim_proofs join claims on claims.id = claim_proofs.claim_id
     where claims.public_id = ${proof.publicId} and claims.tx_hash = ${proof.txHash}
@@ -148,13 +145,9 @@ async function revisit(
 }
 
 /** Returns whether the claim has a new payer. */
-async function storeProof(
-  connection: Connection,
-  claim: Claim,
-  { payerAddress, proof }: CheckedClaim,
-): Promise<boolean> {
+async function storeProof(tx: Connection, claim: Claim, { payerAddress, proof }: CheckedClaim) {
   if (proof === undefined) return false
-  const stored = await connection.run(sql`
+  const stored = await tx.run(sql`
     insert into claim_proofs (claim_id, payer_address, message, signature, by_contract)
     values (${claim.id}, ${payerAddress}, ${proof.message}, ${proof.signature},
       ${proof.byContract ? 1 : 0})
@@ -188,7 +181,7 @@ export async function readEvidence(reads: Reads, claim: Claim) {
     select payer_address from claim_proofs where claim_id = ${claim.id}`)
   return {
     provenPayers: new Set(proofs.map((row) => column.hex(row, 'payer_address'))),
-    credits: await listLiveCredits(reads, [claim.txHash]),
+    credits: await listLiveCredits(reads, claim.txHash),
   }
 }
 
@@ -197,15 +190,8 @@ type Evidence = Awaited<ReturnType<typeof readEvidence>> & {
   readonly known: KnownDeposits
 }
 
-export interface Verdict {
-  readonly status: 'confirming' | 'unlinked' | 'rejected'
-  readonly confirmations: number
-  /** Deposits to credit now. */
-  readonly payable: readonly Deposit[]
-}
-
-/** Judges by the chain, not by the claim: the sender must own the key or have signed, and the deposit must not be credited yet. */
-export function judgeClaim(ctx: Context, claim: Claim, evidence: Evidence): Verdict {
+/** Judges by the chain, not by the claim: the sender must own the key or have signed, and the deposit must not be credited yet. `payable`: to credit now. */
+export function judgeClaim(ctx: Context, claim: Claim, evidence: Evidence) {
   const { known, credits } = evidence
   const { deposits } = known
   const { confirmations: requiredConfirmations } = requirePayment(ctx)
@@ -220,10 +206,10 @@ export function judgeClaim(ctx: Context, claim: Claim, evidence: Evidence): Verd
   // An unproven log may be made up, so neither credit nor reject.
   if (deposits.some(({ proven }) => !proven)) return waiting
   const qualifying = deposits.filter((deposit) => qualifies(claim, evidence, deposit))
-  if (qualifying.length === 0) return { ...waiting, status: 'unlinked' }
+  if (qualifying.length === 0) return { ...waiting, status: 'unlinked' as const }
   const payable = qualifying.filter((each) => !credits.some((credit) => isCreditFor(credit, each)))
   if (payable.length === 0 && !credits.some((credit) => credit.claimId === claim.id))
-    return { ...waiting, status: 'rejected' }
+    return { ...waiting, status: 'rejected' as const }
   if (payable.some(({ amount }) => amount > CREDIT_MAX)) return waiting
   return { ...waiting, payable }
 }

@@ -82,25 +82,21 @@ export async function creditDeposit(connection: Connection, input: NewCredit): P
 }
 
 /** Returns what the last reversal debited, last first, by each key's newest rotation. Marks it as restored, so that it returns only once. */
-async function takenByReorg(
-  connection: Connection,
-  deposit: Deposit,
-  owner: Address,
-): Promise<Posting[]> {
-  const [earlier] = await connection.run(sql`
+async function takenByReorg(tx: Connection, deposit: Deposit, owner: Address): Promise<Posting[]> {
+  const [earlier] = await tx.run(sql`
     update credits set restored = 1
     where chain_id = ${deposit.chainId} and tx_hash = ${deposit.txHash}
       and position_in_tx = ${deposit.positionInTx} and owner = ${owner}
       and reversed_unix is not null and restored = 0
     returning id`)
   if (earlier === undefined) return []
-  const postings = await readPostings(connection, reversalId(column.text(earlier, 'id')))
+  const postings = await readPostings(tx, reversalId(column.text(earlier, 'id')))
   const taken: Posting[] = []
   for (const { account, microUsd } of postings.toReversed()) {
     if (!isPrepaid(account)) continue
     const publicId = keyOfAccount(account)
     const successor =
-      publicId === undefined ? account : keyAccount(await lockSuccessor(connection, publicId))
+      publicId === undefined ? account : keyAccount(await lockSuccessor(tx, publicId))
     taken.push({ account: successor, microUsd: -microUsd })
   }
   return taken
@@ -120,19 +116,15 @@ function share(sum: MicroUsd, taken: readonly Posting[], rest: string): Posting[
  * Debits the credited account, then the wallet's keys, since the money may have moved; the rest becomes a debt.
  * Returns false if already reversed.
  */
-export async function reverseCredit(
-  connection: Connection,
-  credit: Credit,
-  nowUnix: number,
-): Promise<boolean> {
-  const reversed = await connection.run(sql`
+export async function reverseCredit(tx: Connection, credit: Credit, nowUnix: number) {
+  const reversed = await tx.run(sql`
     update credits set reversed_unix = ${nowUnix}
     where id = ${credit.id} and reversed_unix is null returning id`)
   if (reversed.length === 0) return false
   const receivable = receivableAccount(credit.owner)
   const chainIn = chainInAccount(credit.chainId)
-  const accounts = await listAccounts(connection, credit)
-  const locked = await lockBalances(connection, [chainIn, receivable, ...accounts])
+  const accounts = await listAccounts(tx, credit)
+  const locked = await lockBalances(tx, [chainIn, receivable, ...accounts])
   let owed = credit.microUsd
   const postings = [{ account: chainIn, microUsd: credit.microUsd }]
   for (const account of accounts) {
@@ -141,7 +133,7 @@ export async function reverseCredit(
     postings.push({ account, microUsd: -taken })
   }
   postings.push({ account: receivable, microUsd: -owed })
-  const isNew = await post(connection, {
+  const isNew = await post(tx, {
     id: reversalId(credit.id),
     kind: 'reversal',
     reference: credit.id,
@@ -163,11 +155,10 @@ async function listAccounts(connection: Connection, credit: Credit): Promise<str
   return [...new Set([credit.account, ...holding.sort()])]
 }
 
-export async function listLiveCredits(reads: Reads, txHashes: readonly Hash[]): Promise<Credit[]> {
-  if (txHashes.length === 0) return []
+export async function listLiveCredits(reads: Reads, txHash: Hash): Promise<Credit[]> {
   const found = await reads.run(sql`
     select ${credits.columns} from credits
-    where tx_hash in (${join(txHashes)}) and reversed_unix is null
+    where tx_hash = ${txHash} and reversed_unix is null
     order by chain_id, tx_hash, position_in_tx, created_unix, id`)
   return found.map(credits.read)
 }

@@ -126,10 +126,7 @@ export function toDeposits(logs: readonly Log[], proven: boolean): Deposit[] {
 }
 
 /** Keeps a deposit already stored in the same block; after a reorg, the new block counts. */
-export async function storeDeposits(
-  connection: Connection,
-  deposits: readonly Deposit[],
-): Promise<void> {
+export async function storeDeposits(tx: Connection, deposits: readonly Deposit[]): Promise<void> {
   const list = deposits.map((each) => [
     each.chainId,
     each.txHash,
@@ -144,7 +141,7 @@ export async function storeDeposits(
     each.proven ? 1 : 0,
   ])
   for (const part of chunks(list, ROWS_PER_STATEMENT))
-    await connection.run(sql`
+    await tx.run(sql`
       insert into deposits (chain_id, tx_hash, position_in_tx, block_number, block_hash, log_index,
         timestamp_unix, sender, recipient, amount, proven)
       values ${rows(part)}
@@ -172,13 +169,9 @@ export async function readScan(reads: Reads, payment: Payment) {
   )
 }
 
-export async function writeScan(
-  connection: Connection,
-  payment: Payment,
-  scan: DepositScan,
-): Promise<void> {
+export async function writeScan(tx: Connection, payment: Payment, scan: DepositScan) {
   const { number, hash, timestamp, finalizedNumber, rereadNumber } = scan
-  await connection.run(sql`
+  await tx.run(sql`
     insert into deposit_scans
       (chain_id, filter, number, hash, timestamp_unix, finalized_number, reread_number)
     values (${payment.chain.id}, ${filterName(payment)}, ${number}, ${hash}, ${timestamp},
@@ -246,6 +239,8 @@ export const getPaymentSource = oncePerContext((ctx) => {
   return openRpcSource({ chainId, urls })
 })
 
+const LAG_BLOCKS_MAX = 64
+
 /**
  * Reads new blocks at the head for transfers to `payTo`, proves those that have any, then reads some of what became
  * final. Independent of the index, so that deposits are found while a register is built.
@@ -256,7 +251,10 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
   const { head, finalized } = await readTip({ source: getPaymentSource(ctx), finality })
   const stored = await readScan({ run: ctx.accounts.read }, payment)
   const scan = stored ?? (await beginScan(ctx, finalized))
-  if (scan === undefined || isLagging(head, scan)) return
+  if (scan === undefined) return
+  const behind = scan.number - head.number
+  // Ignores a node that is slightly behind; one far behind fails, as it may serve another chain.
+  if (behind > 0 && behind < LAG_BLOCKS_MAX) return
   const same = await readHeader(ctx, scan.number)
   const final = Math.max(scan.finalizedNumber, finalized)
   if (same.hash !== scan.hash) return rewind(ctx, scan, finalized)
@@ -272,14 +270,6 @@ async function readHeader(ctx: Context, number: number): Promise<BlockHeader> {
   const header = await getPaymentSource(ctx).header(number)
   if (header === undefined) throw new RpcError(`the node does not know block ${number}`)
   return header
-}
-
-const LAG_BLOCKS_MAX = 64
-
-/** Ignores a node that is slightly behind; one far behind fails, as it may serve another chain. */
-function isLagging(head: BlockRef, scan: BlockRef): boolean {
-  const behind = scan.number - head.number
-  return behind > 0 && behind < LAG_BLOCKS_MAX
 }
 
 /** Starts near the head, where new payments arrive; older blocks are read with the final ones. */

@@ -4,12 +4,7 @@ import { leaderTables } from '#index/leader.ts'
 import { depositsTables } from './deposits.ts'
 
 export const paymentsGuards: readonly Guard[] = [
-  {
-    table: 'claims',
-    name: 'claims_stay_with_money',
-    on: 'delete',
-    when: 'old.was_credited = 1',
-  },
+  { table: 'claims', name: 'claims_stay_with_money', on: 'delete', when: 'old.was_credited = 1' },
   {
     table: 'claims',
     name: 'claims_keep_who_they_are',

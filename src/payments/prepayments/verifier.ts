@@ -27,12 +27,6 @@ import {
 } from './credit.ts'
 import { blockHashAt, type KnownDeposits, readDeposits, UNCREDITED } from './deposits.ts'
 
-/** How many prepayments a pass credited, and how many credits it reversed. */
-export interface Settled {
-  readonly credited: number
-  readonly reversed: number
-}
-
 const FIRST_PLACE: Pick<Claim, 'openedUnix' | 'id'> = { openedUnix: 0, id: '' }
 
 /** More than an hour on Base, where blocks are final after 20 minutes. */
@@ -46,7 +40,7 @@ const getMemory = oncePerContext(() => ({
 }))
 
 /** Reverses credits whose block left the chain, and credits deposits that have none. Writes fail once another process leads. */
-export async function verifyPayments(ctx: Context): Promise<Settled> {
+export async function verifyPayments(ctx: Context) {
   const failures: unknown[] = []
   const payment = requirePayment(ctx)
   const credits = await unsettledCredits({ run: ctx.accounts.read }, payment.chain.id)
@@ -108,10 +102,7 @@ const BLOCKS_PER_PASS_MAX = 20
 const LOOK_AGAIN_MS = 60_000
 
 /** Checks those first that have waited longest. Stops at the first unknown block, because unreachable nodes time out slowly. */
-async function judgeMissing(
-  ctx: Context,
-  missing: readonly Credit[],
-): Promise<{ readonly lost: readonly Credit[]; readonly standing: ReadonlySet<Credit> }> {
+async function judgeMissing(ctx: Context, missing: readonly Credit[]) {
   const { lookedAtMs } = getMemory(ctx)
   const nowMs = ctx.clock()
   const lookedAt = ({ id }: Credit) => lookedAtMs.get(id) ?? 0

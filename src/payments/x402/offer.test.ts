@@ -63,7 +63,7 @@ const BASE = ctx.ecosystem.service.publicBaseUrl
 
 function urlOffered(target: string) {
   const error = 'invalid_exact_evm_payload_authorization_value_mismatch'
-  const header = callOfferHeader(ctx, { target, error })
+  const header = callOfferHeader(ctx, target, error)
   assert.ok(header.length <= OFFER_LENGTH_MAX, String(header.length))
   return decodePaymentRequiredHeader(header).resource?.url
 }

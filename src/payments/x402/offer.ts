@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TObject, type TProperties, Type } from 'typebox'
-import { type Address, type Hash, showAddress } from '#base/address.ts'
+import { type Address, showAddress } from '#base/address.ts'
 import type { Caller } from '#base/caller.ts'
 import { formatDecimal, type MicroUsd, toUsd } from '#base/money.ts'
 import { nextMidnight, toDate, toIso, unixNow } from '#base/time.ts'
@@ -39,12 +39,12 @@ export function requirePayment({ ecosystem }: Pick<Context, 'ecosystem'>): Payme
   return payment
 }
 
+type Offering = Pick<Context, 'ecosystem' | 'clock'>
+
+type Asking = Pick<Caller, 'kind' | 'dailyQuota'>
+
 /** Builds the 402 body that the API contract specifies. */
-export function paymentRequiredBody(
-  ctx: Pick<Context, 'ecosystem' | 'clock'>,
-  caller: Pick<Caller, 'kind' | 'dailyQuota'>,
-  settles: boolean,
-) {
+export function paymentRequiredBody(ctx: Offering, caller: Asking, settles: boolean) {
   const payment = requirePayment(ctx)
   const { pricePerCall, service } = ctx.ecosystem
   const price = formatDecimal(pricePerCall, 6)
@@ -67,11 +67,7 @@ export function paymentRequiredBody(
   } as const
 }
 
-function describeWays(
-  ctx: Pick<Context, 'ecosystem' | 'clock'>,
-  { kind, dailyQuota }: Pick<Caller, 'kind' | 'dailyQuota'>,
-  settles: boolean,
-): string {
+function describeWays(ctx: Offering, { kind, dailyQuota }: Asking, settles: boolean): string {
   const payment = requirePayment(ctx)
   const minter = describeMinter(ctx.ecosystem)
   const reset = toIso(nextMidnight(unixNow(ctx.clock)))
@@ -97,7 +93,7 @@ export function describeMinter({ gate, primary, secondary }: Ecosystem): string 
 }
 
 /** Returns today's receiving wallet; payments to earlier ones still count. */
-export function currentPayTo(ctx: Pick<Context, 'ecosystem' | 'clock'>) {
+export function currentPayTo(ctx: Offering) {
   const today = toDate(unixNow(ctx.clock))
   const listed = requirePayment(ctx).payTo
   const current = listed.filter((each) => each.since <= today).at(-1) ?? listed[0]
@@ -119,8 +115,6 @@ interface OfferInput {
 /** In micro-USD; within the default spending limit of stock clients. */
 export const OFFERS = [100_000n, 1_000_000n] as const
 
-type Offering = Pick<Context, 'ecosystem' | 'clock'>
-
 /** Builds an x402 v2 PaymentRequired. Clients decode it before the body, so it must be well-formed. */
 export function paymentRequired(ctx: Offering, input: OfferInput) {
   return {
@@ -132,7 +126,7 @@ export function paymentRequired(ctx: Offering, input: OfferInput) {
       mimeType: 'application/json',
     },
     accepts: input.amounts.map((amount) =>
-      toRequirements(requirePayment(ctx), { value: amount, to: currentPayTo(ctx) }),
+      toRequirements(requirePayment(ctx), amount, currentPayTo(ctx)),
     ),
     ...(input.extensions !== undefined && { extensions: input.extensions }),
   }
@@ -143,10 +137,7 @@ function errorText(fault: PaymentFault | undefined): string {
 }
 
 /** Builds x402 v2 PaymentRequirements, for our offers and for the facilitator. */
-export function toRequirements(
-  payment: Payment,
-  { value, to }: { readonly value: MicroUsd; readonly to: Address },
-) {
+export function toRequirements(payment: Payment, value: MicroUsd, to: Address) {
   return {
     scheme: 'exact',
     network: toCaip2(payment.chain.id),
@@ -167,21 +158,14 @@ function describe(ctx: Offering, amounts: readonly MicroUsd[]): string {
   const { pricePerCall } = ctx.ecosystem
   const [smallest = pricePerCall] = amounts
   const calls = smallest / pricePerCall
-  return `${usd(smallest)} USD buys ${calls} calls at ${usd(pricePerCall)} USD; the rest stays as prepaid balance`
-}
-
-function usd(amount: MicroUsd): string {
-  return formatDecimal(amount, 6)
+  return `${formatDecimal(smallest, 6)} USD buys ${calls} calls at ${formatDecimal(pricePerCall, 6)} USD; the rest stays as prepaid balance`
 }
 
 /** Proxies limit headers to 4 KB by default, and our other headers take about 1 KB. */
 export const OFFER_LENGTH_MAX = 2_800
 
 /** Leaves out the query if the header would be too long. */
-export function callOfferHeader(
-  ctx: Offering,
-  { target, error }: { readonly target: string; readonly error: PaymentFault | undefined },
-): string {
+export function callOfferHeader(ctx: Offering, target: string, error?: PaymentFault): string {
   const [path = ''] = target.split('?', 1)
   const { publicBaseUrl } = ctx.ecosystem.service
   const header = (part: string) =>
@@ -273,34 +257,6 @@ export function toListing(ctx: Offering) {
     extensions: DISCOVERY,
   })
   return { resource: { ...resource, serviceName: service.name }, accepts, extensions: DISCOVERY }
-}
-
-interface PaymentResponse {
-  readonly payload:
-    | { readonly version: 1 | 2; readonly authorization: { from: Address; value: bigint } }
-    | undefined
-  readonly transaction: Hash | null
-  readonly errorReason?: PaymentFault | 'settlement_pending' | undefined
-}
-
-/** Encodes a SettleResponse; the header's name depends on the version. */
-export function paymentResponseHeaders(
-  ctx: Pick<Context, 'ecosystem'>,
-  { payload, transaction, errorReason }: PaymentResponse,
-): Readonly<Record<string, string>> {
-  const { chain } = requirePayment(ctx)
-  const isOlder = payload?.version === 1
-  const signed = payload?.authorization
-  const response = {
-    success: errorReason === undefined,
-    transaction: transaction ?? '',
-    network: isOlder ? chain.name : toCaip2(chain.id),
-    ...(signed && { payer: signed.from, amount: String(signed.value) }),
-    ...(errorReason !== undefined && { errorReason }),
-    ...(errorReason !== undefined &&
-      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
-  }
-  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
 }
 
 export function toCaip2(chainId: number): `eip155:${number}` {

@@ -17,7 +17,6 @@ import {
   type Call,
   carriesPayment,
   defineRoute,
-  type Outcome,
   type Parameter,
   type PaymentRequired,
   parsed,
@@ -31,15 +30,14 @@ import {
   type PaymentFault,
   paymentRequired,
   paymentRequiredBody,
-  paymentResponseHeaders,
   requirePayment,
   TOPUP_PATH,
   TopupOfferBody,
   toBase64,
   topupOfferBody,
 } from './offer.ts'
-import { checkOffer, type PaymentPayload, readPayment } from './payload.ts'
-import { findOpenPayment, findPayment, type Payee, type X402Payment } from './payment.ts'
+import { checkOffer, type PaymentPayload, paymentResponseHeaders, readPayment } from './payload.ts'
+import { findOpenPayment, findPayment, type Payee } from './payment.ts'
 import {
   getOutcomes,
   refusePending,
@@ -89,7 +87,7 @@ export async function payWith(
   })
   switch (outcome.kind) {
     case 'posted': {
-      const headers = paymentResponseHeaders(ctx, { payload, ...outcome })
+      const headers = paymentResponseHeaders(ctx, payload, outcome.transaction)
       const { value: admission } = outcome
       if (admission === undefined) return { kind: 'balance', headers }
       return { kind: 'admission', headers, admission }
@@ -104,15 +102,15 @@ export async function payWith(
 }
 
 /** Repeats the offer, with the reason in the x402 response headers too. */
-export async function reject<E extends { readonly kind: string }>(
+async function reject<E extends { readonly kind: string }>(
   ctx: Context,
   { fault, payload }: { readonly fault: PaymentFault; readonly payload?: PaymentPayload },
   offer: (fault: PaymentFault) => Promise<E & { readonly headers?: Headers }>,
 ): Promise<E> {
   getOutcomes(ctx).rejected += 1
   const ending = await offer(fault)
-  const response = { payload, transaction: null, errorReason: fault }
-  return { ...ending, headers: { ...ending.headers, ...paymentResponseHeaders(ctx, response) } }
+  const response = paymentResponseHeaders(ctx, payload, null, fault)
+  return { ...ending, headers: { ...ending.headers, ...response } }
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -172,7 +170,7 @@ export async function offerCall(
   if (open !== undefined) return refusePending(open.txHash)
   const isOffered = error !== 'settlement_unavailable' && (await settling.isReady())
   if (!isOffered) return { kind: 'payment-required', body }
-  const header = callOfferHeader(ctx, { target, error })
+  const header = callOfferHeader(ctx, target, error)
   return { kind: 'payment-required', body, headers: { 'PAYMENT-REQUIRED': header } }
 }
 
@@ -182,12 +180,8 @@ export function toPayee(caller: Caller): Payee {
     : { kind: 'bucket', name: caller.bucket, wallet: null, isOwn: true }
 }
 
-export function openPaymentOfCaller(
-  { accounts }: Pick<Context, 'accounts'>,
-  caller: Caller,
-): Promise<X402Payment | undefined> {
-  const wallet = caller.kind === 'keyed' ? caller.wallet : undefined
-  return findOpenPayment({ run: accounts.read }, toPayee(caller), wallet)
+export function openPaymentOfCaller({ accounts }: Context, caller: Caller) {
+  return findOpenPayment({ run: accounts.read }, toPayee(caller))
 }
 
 const Topup = named('Topup', {
@@ -292,11 +286,7 @@ interface TopupInput {
   readonly facts: Pick<RequestFacts, 'headers' | 'addressBucket'>
 }
 
-export async function topUpWith(
-  ctx: Context,
-  settling: Settling,
-  input: TopupInput,
-): Promise<Outcome> {
+export async function topUpWith(ctx: Context, settling: Settling, input: TopupInput) {
   const { payee, amount, facts } = input
   if (!carriesPayment(facts.headers)) return offer(ctx, settling, input)
   const payload = readPayment(facts.headers)
@@ -320,12 +310,7 @@ export async function topUpWith(
   }
 }
 
-async function offer(
-  ctx: Context,
-  settling: Settling,
-  input: TopupInput,
-  error?: PaymentFault,
-): Promise<Outcome> {
+async function offer(ctx: Context, settling: Settling, input: TopupInput, error?: PaymentFault) {
   const open = await openPaymentOfCaller(ctx, input.caller)
   if (open !== undefined) return refusePending(open.txHash)
   if (error === 'settlement_unavailable' || !(await settling.isReady()))
@@ -344,7 +329,7 @@ async function offer(
     error,
   }
   return {
-    kind: 'payment-required',
+    kind: 'payment-required' as const,
     body: topupOfferBody(ctx, offered),
     headers: { 'PAYMENT-REQUIRED': toBase64(paymentRequired(ctx, offered)) },
   }
@@ -373,7 +358,7 @@ async function answerSettled(
   if (credit === undefined) return refuseUnknown(ctx, payload, transaction)
   const repaid = column.amount(credit, 'repaid')
   const { value: amount, from } = authorization
-  const headers = paymentResponseHeaders(ctx, { payload, transaction })
+  const headers = paymentResponseHeaders(ctx, payload, transaction)
   const body = {
     txHash: transaction,
     amountUsd: toUsd(amount),

@@ -5,7 +5,7 @@ import { parseSignature } from '#base/signature.ts'
 import { unixNow } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { RequestHeaders } from '#route.ts'
-import { type PaymentFault, requirePayment, toCaip2 } from './offer.ts'
+import { FAULTS, type PaymentFault, requirePayment, toBase64, toCaip2 } from './offer.ts'
 
 /** The EIP-3009 transfer that a payer signs, of exactly the offered amount. Addresses are in lower case. */
 export interface Authorization {
@@ -141,13 +141,12 @@ export function checkOffer(
   const { authorization, accepted, version } = payload
   const network = version === 1 ? payment.chain.name : toCaip2(payment.chain.id)
   if (payload.network !== network) return 'invalid_network'
-  if (accepted !== undefined) {
-    const isOurs =
-      parseAddress(accepted.asset) === payment.asset &&
+  const isOurs =
+    accepted === undefined ||
+    (parseAddress(accepted.asset) === payment.asset &&
       parseAddress(accepted.payTo) === authorization.to &&
-      accepted.amount === String(authorization.value)
-    if (!isOurs) return 'invalid_payment_requirements'
-  }
+      accepted.amount === String(authorization.value))
+  if (!isOurs) return 'invalid_payment_requirements'
   if (!payment.payTo.some((each) => each.address === authorization.to))
     return 'invalid_exact_evm_payload_recipient_mismatch'
   if (!amounts.includes(authorization.value))
@@ -161,9 +160,28 @@ export function checkOffer(
   return undefined
 }
 
-export function hasTimeLeft(
-  ctx: Pick<Context, 'clock'>,
-  { validBefore }: Pick<Authorization, 'validBefore'>,
-): boolean {
-  return validBefore >= BigInt(unixNow(ctx.clock)) + SECONDS_LEFT_MIN
+export function hasTimeLeft({ clock }: Pick<Context, 'clock'>, { validBefore }: Authorization) {
+  return validBefore >= BigInt(unixNow(clock)) + SECONDS_LEFT_MIN
+}
+
+/** Encodes a SettleResponse; the header's name depends on the version. */
+export function paymentResponseHeaders(
+  ctx: Pick<Context, 'ecosystem'>,
+  payload: PaymentPayload | undefined,
+  transaction: Hash | null,
+  errorReason?: PaymentFault | 'settlement_pending',
+): Readonly<Record<string, string>> {
+  const { chain } = requirePayment(ctx)
+  const isOlder = payload?.version === 1
+  const signed = payload?.authorization
+  const response = {
+    success: errorReason === undefined,
+    transaction: transaction ?? '',
+    network: isOlder ? chain.name : toCaip2(chain.id),
+    ...(signed && { payer: signed.from, amount: String(signed.value) }),
+    ...(errorReason !== undefined && { errorReason }),
+    ...(errorReason !== undefined &&
+      errorReason !== 'settlement_pending' && { errorMessage: FAULTS[errorReason] }),
+  }
+  return { [isOlder ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE']: toBase64(response) }
 }

@@ -84,11 +84,8 @@ export async function findPayment(
   return row && toPayment(row)
 }
 
-export async function lockPayment(
-  connection: Connection,
-  id: string,
-): Promise<X402Payment | undefined> {
-  const [row] = await connection.run(sql`
+export async function lockPayment(tx: Connection, id: string): Promise<X402Payment | undefined> {
+  const [row] = await tx.run(sql`
     update x402_intents set status = status where id = ${id} returning ${COLUMNS}`)
   return row && toPayment(row)
 }
@@ -97,11 +94,10 @@ export async function lockPayment(
 export async function findOpenPayment(
   reads: Reads,
   payee: Payee,
-  wallet: Address | undefined,
 ): Promise<X402Payment | undefined> {
   const [row] = await reads.run(sql`
     select ${COLUMNS} from x402_intents
-    where status = 'open' and ${madeBy(payee, wallet ?? null)}
+    where status = 'open' and ${madeBy(payee, payee.wallet)}
     order by created_unix, id limit 1`)
   return row && toPayment(row)
 }

@@ -12,8 +12,14 @@ import { type Context, oncePerContext, reportError } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { creditDeposit } from '#payments/prepayments/credit.ts'
 import type { Deposit } from '#payments/prepayments/deposits.ts'
-import { type PaymentFault, paymentResponseHeaders, toRequirements } from './offer.ts'
-import { checkOffer, hasTimeLeft, type PaymentPayload, writeSigned } from './payload.ts'
+import { type PaymentFault, toRequirements } from './offer.ts'
+import {
+  checkOffer,
+  hasTimeLeft,
+  type PaymentPayload,
+  paymentResponseHeaders,
+  writeSigned,
+} from './payload.ts'
 import {
   endPayment,
   failPayment,
@@ -171,11 +177,7 @@ async function settledBefore(
  * Another process may have settled it meanwhile. What somebody sent without us is not credited here, because anyone
  * can read it from the chain and show it: its payer claims it like any transfer.
  */
-async function settledElsewhere(
-  ctx: Context,
-  payment: X402Payment,
-  asked: ToSettle<unknown>,
-): Promise<Settled<never>> {
+async function settledElsewhere(ctx: Context, payment: X402Payment, asked: ToSettle<unknown>) {
   const stored = await findPayment({ run: ctx.accounts.read }, payment)
   return stored === undefined ? refuseUsed() : settledBefore(ctx, stored, asked)
 }
@@ -193,8 +195,8 @@ export function refuseUnknown(
   payload: PaymentPayload,
   transaction: Hash | null,
 ): Refusal {
-  const response = { payload, transaction, errorReason: 'settlement_pending' } as const
-  return { ...refusePending(transaction), headers: paymentResponseHeaders(ctx, response) }
+  const headers = paymentResponseHeaders(ctx, payload, transaction, 'settlement_pending')
+  return { ...refusePending(transaction), headers }
 }
 
 /** Blocks come every two seconds. */
@@ -212,11 +214,7 @@ export function refusePending(transaction: Hash | null): Refusal {
 }
 
 /** Has the facilitator verify the payment. Sends nothing. Returns undefined if it may be sent. */
-async function verify(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<Rejected | 'used' | undefined> {
+async function verify(ctx: Context, settling: Settling, payment: X402Payment) {
   try {
     const { isValid, invalidReason } = await settling.client.verify(...written(settling, payment))
     if (!hasTimeLeft(ctx, payment.authorization))
@@ -265,11 +263,7 @@ async function sendAndProve(
 }
 
 /** Has the facilitator settle. The chain decides, whatever it answers; a transaction that it names is found sooner. */
-async function settleBy(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<Hash | undefined> {
+async function settleBy(ctx: Context, settling: Settling, payment: X402Payment) {
   const answer = await settling.client.settle(...written(settling, payment))
   const { success, transaction, errorReason, errorMessage } = answer
   const txHash = parseHash(transaction)
@@ -280,7 +274,8 @@ async function settleBy(
 }
 
 function written({ payment: config }: Settling, payment: X402Payment) {
-  const requirements = toRequirements(config, payment.authorization)
+  const { authorization } = payment
+  const requirements = toRequirements(config, authorization.value, authorization.to)
   const payload = { x402Version: 2, accepted: requirements, payload: writeSigned(payment) }
   return [payload, requirements] as const
 }
@@ -364,11 +359,7 @@ async function finishOne(ctx: Context, settling: Settling, payment: X402Payment)
 }
 
 /** Sends an open payment again unless a node knows its transaction. */
-export async function sendAgain(
-  ctx: Context,
-  settling: Settling,
-  payment: X402Payment,
-): Promise<void> {
+export async function sendAgain(ctx: Context, settling: Settling, payment: X402Payment) {
   const { authorization, txHash } = payment
   if (!hasTimeLeft(ctx, authorization)) return
   if (txHash !== null && (await settling.rpc.isKnown(txHash))) return

@@ -94,10 +94,7 @@ export async function isUsed(
   return BigInt(await rpc.call({ to: asset, data, ...(at !== undefined && { at }) })) === 1n
 }
 
-export async function holdsEnough(
-  { rpc }: PaidChain,
-  { asset, authorization }: X402Payment,
-): Promise<boolean> {
+export async function holdsEnough({ rpc }: PaidChain, { asset, authorization }: X402Payment) {
   const data = encodeData(balanceOf, [authorization.from])
   return BigInt(await rpc.call({ to: asset, data })) >= authorization.value
 }

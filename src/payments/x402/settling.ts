@@ -68,7 +68,7 @@ export const getSettling = oncePerContext(async (ctx): Promise<Settling | undefi
   const facilitator =
     setting.kind === 'wallet'
       ? await embeddedFacilitator(ctx, setting, rpc)
-      : httpFacilitator(ctx, setting)
+      : httpFacilitator(ctx, setting.url, setting.headersFile)
   const settling = { rpc, payment, ...facilitator, waitMs: WAIT_MS }
   const answers = new TtlCache<boolean>({ max: 1, ttlMs: READY_MS, clock: ctx.clock })
   return { ...settling, isReady: () => answers.get('', () => askReady(ctx, settling)) }
@@ -95,10 +95,7 @@ async function askReady(ctx: Context, settling: Settling): Promise<boolean> {
 const FACILITATOR_TIMEOUT_MS = 10_000
 
 /** Settles with any x402 facilitator over its HTTP interface (x402 v2, section 7). */
-function httpFacilitator(
-  ctx: Context,
-  { url, headersFile }: { readonly url: string; readonly headersFile: string | undefined },
-) {
+function httpFacilitator(ctx: Context, url: string, headersFile: string | undefined) {
   const { accepts: _, ...listing } = toListing(ctx)
   const network = toCaip2(requirePayment(ctx).chain.id)
   /** Unlike the library's client, follows no redirect with keys and payments, bounds answers, and logs nothing of them. */
@@ -111,7 +108,7 @@ function httpFacilitator(
       const headers = headersFile && parseHeaders(await readFile(headersFile, 'utf8'))
       const options = { timeoutMs: FACILITATOR_TIMEOUT_MS, ...(headers && { headers }) }
       const { status, body } = await post(payload && text, options)
-      const answer = parseJson(body.toString('utf8'))
+      const answer: unknown = await new Response(body).json().catch(() => undefined)
       // A refused payment may come as 4xx.
       if (isObject(answer) && (status < 300 || payload !== undefined)) return answer
       throw new Error(`the facilitator's /${path} answers HTTP ${status}, not 200 with JSON`)
@@ -153,14 +150,6 @@ function httpFacilitator(
 /** Any other text may repeat what was sent, keys included. */
 function toCode(reason: unknown): string {
   return typeof reason === 'string' && /^[a-z0-9_]{1,100}$/.test(reason) ? reason : 'unknown'
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Parses lines of `Name: value`. */
@@ -370,10 +359,7 @@ const LOCK_WAIT_MS = 8_000
 const LOCK_POLL_MS = 50
 
 /** On PostgreSQL, holds the lock on its own connection, so that no transaction is open while a node answers. */
-async function aloneAmongProcesses<T>(
-  { accounts }: Pick<Context, 'accounts'>,
-  work: () => Promise<T>,
-): Promise<T> {
+async function aloneAmongProcesses<T>({ accounts }: Context, work: () => Promise<T>): Promise<T> {
   if (accounts.lock === undefined) return work()
   const untilMs = performance.now() + LOCK_WAIT_MS
   do {
@@ -402,12 +388,10 @@ const TIP_MIN = 1_000_000n
 /** The base fee rises by at most 1/8 per block, so twice the fee lasts six full blocks. */
 const BASE_FEE_ROOM = 2n
 
+type GasPrice = Awaited<ReturnType<SettlingRpc['gasPrice']>>
+
 /** Caps the node's tip at the base fee. Nodes require at least 10 % more of both fees to replace a transaction. */
-function computeFees(
-  price: { readonly baseFee: bigint; readonly tip: bigint },
-  isReplacing = false,
-) {
-  const { baseFee, tip } = price
+function computeFees({ baseFee, tip }: GasPrice, isReplacing = false) {
   const priorityFee = lesser(greater(tip, TIP_MIN), greater(baseFee, TIP_MIN))
   const raised = (fee: bigint) => (isReplacing ? fee + fee / 8n + 1n : fee)
   const maxFeePerGas = raised(BASE_FEE_ROOM * baseFee + priorityFee)

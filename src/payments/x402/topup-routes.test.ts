@@ -72,8 +72,7 @@ onBoth('a top-up that repays a debt says what of it is on the balance', async ({
     const account = { account: ACCOUNT, owner: PAYER, claimId: null }
     await creditDeposit(tx, { id: 'lost', deposit: lost, ...account, nowUnix: 1 })
     await spendCalls(tx, { calls: new Map([[ACCOUNT, 400]]), pricePerCall: 100n, day: DAY_SECONDS })
-    for (const credit of await listLiveCredits(tx, [lost.txHash]))
-      await reverseCredit(tx, credit, 2)
+    for (const credit of await listLiveCredits(tx, lost.txHash)) await reverseCredit(tx, credit, 2)
   })
   const topup = await topUpSealed()
   assert.ok(topup.kind === 'answer')
