@@ -21,9 +21,9 @@ export const budget: Readonly<Record<string, number>> = {
   index: 2884,
   main: 1304,
   ops: 4169,
-  payments: 4489,
+  payments: 4043,
   site: 1704,
-  tests: 37506,
+  tests: 37500,
 }
 
 /** Folders that have more lines than their budget, or no budget. */
