@@ -64,12 +64,10 @@ interface Captured {
   readonly problems: Readonly<Partial<Record<RefusalCode, unknown>>>
 }
 
-type NamedFacts = Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment'>
-
-export type CapturedExamples = Omit<Captured, 'names'>
-
 /** Bodies of keys, payments, usage and problems, with the URL, name, keys and payee of this service. */
-export function capturedExamples(facts: NamedFacts): CapturedExamples {
+export function capturedExamples(
+  facts: Pick<ServiceFacts, 'name' | 'publicBaseUrl' | 'keyPrefix' | 'payment'>,
+): Omit<Captured, 'names'> {
   const { names, ...rest } = captured as Captured
   const own: Readonly<Record<string, string | undefined>> = {
     publicBaseUrl: facts.publicBaseUrl,

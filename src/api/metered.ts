@@ -285,35 +285,25 @@ const WAITING_MAX = 1_000
 
 /** Limits parallel calls per bucket, so that each sees what the one before it cost. */
 export class CallLimiter {
-  readonly #working = new Map<string, number>()
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #callers = new Map<string, { working: number; readonly line: (() => void)[] }>()
 
   /** Resolves once a slot is free, to a function that frees it again; to undefined if the queue is full. */
   async acquire(bucket: string): Promise<(() => void) | undefined> {
-    const working = this.#working.get(bucket) ?? 0
-    if (working < AT_ONCE_MAX) this.#working.set(bucket, working + 1)
-    else {
-      const line = this.#waiting.get(bucket) ?? []
-      if (line.length >= WAITING_MAX) return undefined
-      this.#waiting.set(bucket, line)
-      await new Promise<void>((resolve) => line.push(resolve))
-    }
+    const own = this.#callers.get(bucket) ?? { working: 0, line: [] }
+    this.#callers.set(bucket, own)
+    if (own.working < AT_ONCE_MAX) own.working += 1
+    else if (own.line.length >= WAITING_MAX) return undefined
+    else await new Promise<void>((resolve) => own.line.push(resolve))
     let isHeld = true
     return () => {
-      if (isHeld) this.#release(bucket)
+      if (!isHeld) return
       isHeld = false
+      // Hands the slot to the call that has waited longest.
+      const next = own.line.shift()
+      if (next !== undefined) return next()
+      own.working -= 1
+      if (own.working === 0) this.#callers.delete(bucket)
     }
-  }
-
-  /** Hands the slot to the call that has waited longest. */
-  #release(bucket: string): void {
-    const line = this.#waiting.get(bucket)
-    const next = line?.shift()
-    if (line?.length === 0) this.#waiting.delete(bucket)
-    const working = (this.#working.get(bucket) ?? 0) - 1
-    if (next !== undefined) next()
-    else if (working > 0) this.#working.set(bucket, working)
-    else this.#working.delete(bucket)
   }
 }
 

@@ -106,7 +106,7 @@ function toOperation(input: OpenApiInput, route: Route): JsonObject {
     requestBody: toRequestBody(route, input.examples.requests[route.operationId]),
     responses: {
       ...toAnswers(input, route),
-      304: describeNotModified(input, route),
+      304: route.metered && route.stream !== true ? describeNotModified(input) : undefined,
       402: describePayment(input, route),
       ...problemResponses(input, listRefusals(input, route)),
     },
@@ -129,22 +129,15 @@ function toParameters(route: Route): readonly JsonObject[] {
     schema: parameter.schema,
     ...(parameter.example === undefined ? {} : { example: parameter.example }),
   }))
-  if (route.stream === true) return [...own, LAST_EVENT_ID]
+  if (route.stream === true) return [...own, inHeader('Last-Event-ID', LAST_EVENT)]
   if (!route.metered) return own
-  const ifNoneMatch = {
-    name: 'If-None-Match',
-    in: 'header',
-    description: 'An ETag of an earlier answer; 304 costs nothing.',
-    schema: { type: 'string' },
-  }
-  return [...own, ifNoneMatch]
+  return [...own, inHeader('If-None-Match', 'An ETag of an earlier answer; 304 costs nothing.')]
 }
 
-const LAST_EVENT_ID = {
-  name: 'Last-Event-ID',
-  in: 'header',
-  description: 'The `id` of the last event received; continues after it.',
-  schema: { type: 'string' },
+const LAST_EVENT = 'The `id` of the last event received; continues after it.'
+
+function inHeader(name: string, description: string): JsonObject {
+  return { name, in: 'header', description, ...TEXT }
 }
 
 function toRequestBody({ body }: Route, example: unknown): JsonObject | undefined {
@@ -173,8 +166,7 @@ function toAnswers(input: OpenApiInput, route: Route): JsonObject {
   return answers
 }
 
-function describeNotModified(input: OpenApiInput, route: Route): JsonObject | undefined {
-  if (!route.metered || route.stream === true) return undefined
+function describeNotModified(input: OpenApiInput): JsonObject {
   const description = 'Nothing has changed since the ETag; not charged'
   return { description, headers: headerRefs(input, 304) }
 }

@@ -7,6 +7,8 @@ export interface Head {
   readonly description: string
   readonly url: string
   readonly image: string
+  /** Reads data that only this page carries. */
+  readonly more?: () => Promise<object>
 }
 
 /** Placeholders in `console/index.html`. */

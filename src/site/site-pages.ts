@@ -45,12 +45,7 @@ export function sitePages(
     url: `${publicBaseUrl}${path}`,
     image: `${publicBaseUrl}/cards/register.png`,
   })
-  const shell = (
-    path: string,
-    headOf: (incoming: Call, now: Snapshot) => Head | Refusal,
-    /** Data that only this page carries. */
-    more?: (incoming: Call) => Promise<object>,
-  ) =>
+  const shell = (path: string, headOf: (incoming: Call, now: Snapshot) => Head | Refusal) =>
     textPage(path, HEADERS, async (incoming) => {
       const now = await snapshot()
       const head = headOf(incoming, now)
@@ -58,7 +53,7 @@ export function sitePages(
       const built = await readBuilt()
       if (built === undefined)
         return refuse('not_found', 'the page is not built; run "node tools/build.ts"')
-      const own = await more?.(incoming)
+      const own = await head.more?.()
       const text = () => {
         const data = { ...partFor(path, now), ...own }
         const view = built.drawFirstView(data, path.split('/')[1] ?? '')
@@ -71,32 +66,27 @@ export function sitePages(
     ...[...LISTS, ...FORMS].map(([path, title, what]) =>
       shell(path, () => headAt(path, `${title} · ${name}`, what)),
     ),
-    shell(
-      '/wallet/{address}',
-      (incoming) => {
-        const address = parseAddress(incoming.path.address ?? '')
-        if (address === undefined) return refuse('invalid_address', 'write 0x and 40 hex digits')
-        const shown = showAddress(address)
-        const what = `What ${shown} holds, claimed, burned and dug up.`
-        const head = headAt(`/wallet/${shown}`, `${shown} · ${name}`, what)
-        return { ...head, image: `${publicBaseUrl}/cards/wallet-${shown}.png` }
-      },
-      async (incoming) => {
-        const address = parseAddress(incoming.path.address ?? '')
-        return { wallet: address && (await wallets.shown(incoming, address)) }
-      },
-    ),
-    shell(
-      '/tx/{hash}',
-      ({ path: { hash = '' } }) =>
-        TX_HASH.test(hash)
-          ? headAt(`/tx/${hash}`, `Transaction · ${name}`, 'Its burns, claims and digs.')
-          : refuse('not_found', 'not a transaction: write 0x and 64 hex digits'),
-      async ({ path: { hash = '' } }) => {
+    shell('/wallet/{address}', (incoming) => {
+      const address = parseAddress(incoming.path.address ?? '')
+      if (address === undefined) return refuse('invalid_address', 'write 0x and 40 hex digits')
+      const shown = showAddress(address)
+      const what = `What ${shown} holds, claimed, burned and dug up.`
+      return {
+        ...headAt(`/wallet/${shown}`, `${shown} · ${name}`, what),
+        image: `${publicBaseUrl}/cards/wallet-${shown}.png`,
+        more: async () => ({ wallet: await wallets.shown(incoming, address) }),
+      }
+    }),
+    shell('/tx/{hash}', ({ path: { hash = '' } }) => {
+      if (!TX_HASH.test(hash))
+        return refuse('not_found', 'not a transaction: write 0x and 64 hex digits')
+      const more = async () => {
         const reading = readEntries(ctx, hash.toLowerCase()).catch(() => null)
         return { transaction: (await isInTime(reading)) ? await reading : null }
-      },
-    ),
+      }
+      const what = 'Its burns, claims and digs.'
+      return { ...headAt(`/tx/${hash}`, `Transaction · ${name}`, what), more }
+    }),
     jsonPage('/snapshot.json', SNAPSHOT_SECONDS, snapshot),
     // Requested when a longer period is chosen.
     jsonPage('/series.json', 60, () => series.get('', () => readSeries(ctx, ask, 'all'))),
