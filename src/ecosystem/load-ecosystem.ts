@@ -27,7 +27,7 @@ export async function loadEcosystem(path: string): Promise<Ecosystem> {
  * unreadable or if a variable is not set.
  */
 export async function loadEcosystemFile(path: string, environment = process.env): Promise<unknown> {
-  if (!existsSync(path)) fail(path, `${path} does not exist; ${ABSENT}`)
+  if (!existsSync(path)) fail(path, ` does not exist; ${ABSENT}`)
   const content = extname(path) === '.json' ? await readJson(path) : await readModule(path)
   const problems = new Problems()
   const filled = fillIn(content, environment, problems)
@@ -100,7 +100,7 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    return fail(path, `${path}${placeIn(text)} is not valid JSON: ${describeReason(error)}`)
+    return fail(path, `${placeIn(text)} is not valid JSON: ${describeReason(error)}`)
   }
 }
 
@@ -134,17 +134,11 @@ async function readModule(path: string): Promise<unknown> {
     const module = await import(href)
     if ('default' in module) return module.default
   } catch (error) {
-    return fail(
-      path,
-      `${path}${locateError(error, href)} cannot be loaded: ${describeReason(error)}`,
-    )
+    return fail(path, `${locateError(error, href)} cannot be loaded: ${describeReason(error)}`)
   } finally {
     hooks.deregister()
   }
-  return fail(
-    path,
-    `${path} exports nothing to read; write "export default defineEcosystem({ ... })"`,
-  )
+  return fail(path, ' exports nothing to read; write "export default defineEcosystem({ ... })"')
 }
 
 /**
@@ -163,8 +157,8 @@ function registerResolution(file: string) {
   })
 }
 
-function fail(path: string, message: string): never {
-  throw new EcosystemError(path, [{ field: 'file', message }])
+function fail(path: string, reason: string): never {
+  throw new EcosystemError(path, [{ field: 'file', message: path + reason }])
 }
 
 /**

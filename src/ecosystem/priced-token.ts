@@ -25,6 +25,7 @@ interface FixedPrice {
   /** Its place in the file, such as `tokens[0].price`. */
   readonly field: string
   readonly chain: null
+  readonly quote: null
   readonly usd: string
   /** Null for the first source. */
   readonly since: { readonly unix: number } | null
@@ -100,17 +101,12 @@ export function findToken(tokens: readonly PricedToken[], symbol: string | null)
   return tokens.find((token) => token.symbol.toUpperCase() === name)
 }
 
-/** Symbol of the token that the price is in; null for US dollars. */
-export function findQuote(price: PriceSource): string | null {
-  return price.chain === null ? null : price.quote
-}
-
 export function findPair(
   tokens: readonly PricedToken[],
   token: PricedToken,
   source: PriceSource,
 ): PricePair {
-  return { token, quote: findToken(tokens, findQuote(source)) ?? null }
+  return { token, quote: findToken(tokens, source.quote) ?? null }
 }
 
 /** Returns the token, its quotes, their quotes and so on. */
@@ -122,7 +118,7 @@ export function findPath(
   // A set visits what is added while it is walked.
   for (const { prices } of path)
     for (const source of prices) {
-      const quote = findToken(tokens, findQuote(source))
+      const quote = findToken(tokens, source.quote)
       if (quote !== undefined) path.add(quote)
     }
   return path

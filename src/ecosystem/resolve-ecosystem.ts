@@ -12,7 +12,6 @@ import { priceFields } from './price-kinds/price-kind.ts'
 import { type PriceFile, priceKinds } from './price-kinds.ts'
 import {
   findPath,
-  findQuote,
   findToken,
   type PricedToken,
   type PriceSource,
@@ -344,15 +343,16 @@ function resolvePrice(place: Resolver, price: PriceFile): PriceSource | null {
     place.report(name, `is not a field of a price of kind "${kind.kind}"; remove it`)
   const source = missing.length > 0 ? null : kind.resolve(place, own)
   if (source === null) return null
-  const since = typeof start === 'number' ? { block: start } : parseDay(start)
+  const since: Since | null =
+    start === undefined
+      ? null
+      : typeof start === 'number'
+        ? { block: start }
+        : { unix: Date.parse(`${start}T00:00:00Z`) / 1_000 }
   if (source.chain !== null) return { ...source, field, since }
   if (since === null || 'unix' in since) return { ...source, field, since }
   place.report('since', 'a fixed price has no chain; write a day such as "2025-03-31"')
   return { ...source, field, since: null }
-}
-
-function parseDay(day: string | undefined): { readonly unix: number } | null {
-  return day === undefined ? null : { unix: Date.parse(`${day}T00:00:00Z`) / 1_000 }
 }
 
 /** Each source but the first says from when on it counts, in terms that its predecessor knows. */
@@ -378,25 +378,23 @@ function isLater(since: Since, before: Since | null): boolean {
 
 /** Quotes must exist, be on the pool's chain and lead to US dollars. */
 function checkQuotes(resolver: Resolver, tokens: readonly PricedToken[]): void {
-  const { problems } = resolver
   for (const token of tokens)
     for (const price of token.prices) {
-      const { field, chain } = price
-      const quoteField = `${field}.quote`
+      const { chain, field } = price
       const isElsewhere = (each: PricedToken) => chain !== null && !each.addresses.has(chain.name)
       if (chain !== null && price.quote !== null) {
         if (isElsewhere(token))
-          problems.add(`${field}.chain`, `${token.symbol} has no address on "${chain.name}"`)
-        const quote = resolver.token(quoteField, price.quote)
+          resolver.report(`${field}.chain`, `${token.symbol} has no address on "${chain.name}"`)
+        const quote = resolver.token(`${field}.quote`, price.quote)
         if (quote && isElsewhere(quote))
-          problems.add(quoteField, `${quote.symbol} has no address on "${chain.name}"`)
+          resolver.report(`${field}.quote`, `${quote.symbol} has no address on "${chain.name}"`)
       }
-      const path = findPath(tokens, findToken(tokens, findQuote(price)))
+      const path = findPath(tokens, findToken(tokens, price.quote))
       const isOpen = [...path].some(
         (each) => each.prices.length === 0 && !resolver.wronglyPriced.has(each),
       )
       if (path.has(token) || isOpen)
-        problems.add(quoteField, 'forms a cycle or ends at a token without a price')
+        resolver.report(`${field}.quote`, 'forms a cycle or ends at a token without a price')
     }
 }
 

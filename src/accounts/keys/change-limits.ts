@@ -94,7 +94,12 @@ export function changeLimitsRoute(ctx: Context): Route {
         const limits = applyLimits(before, asked.body, nowUnix)
         if (isRefusal(limits)) return limits
         const more = loosened(before, limits)
-        if (asked.body.signature === undefined && more.length > 0) return refuseLoosening(more)
+        if (asked.body.signature === undefined && more.length > 0)
+          return refuse(
+            'invalid_signature',
+            `a key may only tighten its limits; for more (${more.join(', ')}), sign the text of GET /api/keys/message?action=limits with its wallet`,
+            { errors: more.map((name) => ({ in: 'body', name, reason: 'loosens the limit' })) },
+          )
         await changeKey(connection, key, sql`limits = ${limitsText(limits)}`)
         const shown = await show(connection, { ...key, limits }, nowUnix)
         return () => {
@@ -104,14 +109,6 @@ export function changeLimitsRoute(ctx: Context): Route {
         }
       }),
   })
-}
-
-function refuseLoosening(limits: readonly string[]): Refusal {
-  return refuse(
-    'invalid_signature',
-    `a key may only tighten its limits; for more (${limits.join(', ')}), sign the text of GET /api/keys/message?action=limits with its wallet`,
-    { errors: limits.map((name) => ({ in: 'body', name, reason: 'loosens the limit' })) },
-  )
 }
 
 /** Members that are not sent stay; null removes a limit. */

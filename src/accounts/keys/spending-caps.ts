@@ -1,11 +1,11 @@
-import { keyAccount } from '#accounts/ledger/ledger.ts'
+import { keyAccount, toAmounts } from '#accounts/ledger/ledger.ts'
 import { allEnded } from '#base/async.ts'
 import type { KeyLimits, ReachedCap } from '#base/key-limits.ts'
 import { type MicroUsd, toUsd } from '#base/money.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { nextMidnight, toIso } from '#base/time.ts'
 import type { Connection } from '#db/engine.ts'
-import { column, inNames, sql } from '#db/sql.ts'
+import { inNames, sql } from '#db/sql.ts'
 import { findKey, lockKey } from './key-store.ts'
 
 export interface CapLeft {
@@ -48,9 +48,7 @@ export async function readSpent(
   const found = await connection.run(sql`
     select account, cast(sum(micro_usd) as bigint) as micro_usd from spend_days
     where day = ${day} and account ${inNames(accounts)} group by account`)
-  const own = new Map(
-    found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]),
-  )
+  const own = toAmounts(found)
   return new Map(
     keys.map(({ publicId, limits }) => {
       const before = limits?.spentBefore

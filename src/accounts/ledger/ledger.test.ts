@@ -38,7 +38,7 @@ const postTo = (engine: Engine, entry: Entry) => engine.write((tx) => post(tx, e
 const spend = (engine: Engine, calls: number, account = KEY) =>
   engine.write(async (tx) => {
     const input = { calls: new Map([[account, calls]]), pricePerCall: 100n, day: TODAY }
-    return (await spendCalls(tx, input)).get(account)?.calls
+    return (await spendCalls(tx, input)).get(account)
   })
 
 const balanceOf = (engine: Engine, account: string) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MicroUsd } from '#base/money.ts'
 import type { BulkInsert, Connection } from '#db/engine.ts'
-import { column, inNames, rows, type Sql, sql } from '#db/sql.ts'
+import { column, inNames, type Row, rows, type Sql, sql } from '#db/sql.ts'
 
 export function keyAccount(publicId: string): string {
   return `key:${publicId}`
@@ -43,7 +43,11 @@ export async function readBalances(
   accounts: readonly string[],
 ): Promise<Map<string, MicroUsd>> {
   if (accounts.length === 0) return new Map()
-  const found = await connection.run(selectBalances(accounts))
+  return toAmounts(await connection.run(selectBalances(accounts)))
+}
+
+/** Amounts by account. */
+export function toAmounts(found: readonly Row[]): Map<string, MicroUsd> {
   return new Map(found.map((row) => [column.text(row, 'account'), column.amount(row, 'micro_usd')]))
 }
 
@@ -174,19 +178,14 @@ interface SpendInput {
   readonly day: number
 }
 
-interface Spent {
-  readonly calls: number
-  readonly balance: MicroUsd
-}
-
 /**
- * Debits what each balance covers in one statement, so that replicas cannot double-spend. Calls have no journal
- * entries; their daily sums are kept for ever.
+ * Debits what each balance covers in one statement, so that replicas cannot double-spend, and returns the paid calls by
+ * account. Calls have no journal entries; their daily sums are kept for ever.
  */
 export async function spendCalls(
   connection: Connection,
   { calls, pricePerCall, day }: SpendInput,
-): Promise<Map<string, Spent>> {
+): Promise<Map<string, number>> {
   const wanted = [...calls].sort(([a], [b]) => (a < b ? -1 : 1))
   const debited = await connection.insert(
     debitAt(pricePerCall),
@@ -194,16 +193,13 @@ export async function spendCalls(
     wanted.map(([account, count]) => [account, -count]),
   )
   const spent = new Map(
-    debited.map((row): [string, Spent] => [
+    debited.map((row) => [
       column.text(row, 'account'),
-      {
-        calls: Math.max(0, column.integer(row, 'granted_calls')),
-        balance: column.amount(row, 'micro_usd'),
-      },
+      Math.max(0, column.integer(row, 'granted_calls')),
     ]),
   )
   const days = wanted.flatMap(([account]) => {
-    const paid = spent.get(account)?.calls ?? 0
+    const paid = spent.get(account) ?? 0
     return paid === 0 ? [] : [[day, account, pricePerCall, paid, BigInt(paid) * pricePerCall]]
   })
   if (days.length > 0) await connection.insert(SPENT, days)
@@ -221,7 +217,7 @@ function debitAt(price: MicroUsd): BulkInsert {
     constants: { micro_usd: 0 },
     conflict: `on conflict (account) do update set granted_calls = ${granted},
       micro_usd = balances.micro_usd - ${price} * (${granted})
-      returning account, granted_calls, micro_usd`,
+      returning account, granted_calls`,
   }
   debits.set(price, made)
   return made

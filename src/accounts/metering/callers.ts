@@ -30,10 +30,10 @@ export async function identifyCaller(
   if (authorization === undefined)
     return isMisplaced(keyPrefix, headers) ? MISPLACED : anonymousCaller(ctx, addressBucket)
   const secret = bearerSecret(authorization)
-  if (secret === undefined || !isSecret(keyPrefix, secret)) return refuseKey()
+  if (secret === undefined || !isSecret(keyPrefix, secret)) return BAD_KEY
   const digest = secretDigest(secret)
   const caller = await orUnavailable(() => getCallers(ctx).get(digest, () => read(ctx, digest)))
-  return caller === undefined ? refuseKey() : (refuseExpired(caller, ctx.clock()) ?? caller)
+  return caller === undefined ? BAD_KEY : (refuseExpired(caller, ctx.clock()) ?? caller)
 }
 
 export function anonymousCaller({ ecosystem }: Context, bucket: string): Caller {
@@ -75,9 +75,7 @@ function bearerSecret(header: string | readonly string[]): string | undefined {
   return only === undefined ? undefined : /^bearer (\S+)$/i.exec(only)?.[1]
 }
 
-function refuseKey(): Refusal {
-  return refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
-}
+const BAD_KEY = refuse('invalid_api_key', 'the API key is malformed, unknown or revoked')
 
 function refuseExpired({ limits }: KeyedCaller, nowMs: number): Refusal | undefined {
   const end = limits?.expiresUnix

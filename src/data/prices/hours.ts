@@ -3,7 +3,7 @@ import { DAY_SECONDS, HOUR_SECONDS, startOfHour } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import type { Connection } from '#db/engine.ts'
 import { column, fromStored, sql } from '#db/sql.ts'
-import { findQuote, findToken, type PricedToken } from '#ecosystem/priced-token.ts'
+import { findToken, type PricedToken } from '#ecosystem/priced-token.ts'
 import type { Change } from '#index/dataset.ts'
 import {
   closesAt,
@@ -119,7 +119,7 @@ function inDollars(
 ): readonly Price[] {
   const { price, source } = at
   if (price === null || price === 0n) return []
-  const decimals = findToken(tokens, findQuote(source))?.decimals ?? 0
+  const decimals = findToken(tokens, source.quote)?.decimals ?? 0
   const quotePrice = (close * PRICE_ONE) / price
   return extremes.flatMap((each) =>
     isBelowFloor({ ...at, liquidity: each.liquidity }, quotePrice, decimals)

@@ -17,7 +17,6 @@ import type { Connection } from '#db/engine.ts'
 import { column, type Row, sql } from '#db/sql.ts'
 import {
   findPath,
-  findQuote,
   findToken,
   hasBegun,
   type PricedToken,
@@ -217,7 +216,7 @@ export async function quoteAlongPath<M extends Moment>(
     const [point, unix] = [points[index], moments[index]?.unix ?? 0]
     return point === undefined ? [] : [{ index, point, unix }]
   })
-  const byQuote = Map.groupBy(usable, ({ point }) => findQuote(point.source))
+  const byQuote = Map.groupBy(usable, ({ point }) => point.source.quote)
   const done = [...byQuote].map(async ([quote, group]) => {
     const own = group.flatMap(({ index }) => moments[index] ?? [])
     const inDollars =
@@ -303,8 +302,7 @@ export async function averagePrice(
     const endUnix = Math.min(points[index + 1]?.unix ?? window.untilUnix, window.untilUnix)
     const gap = findGap(point, endUnix)
     if (gap !== undefined) return { gap, symbol }
-    const quoteSymbol = findQuote(point.source)
-    const quote = quoteSymbol === null ? undefined : findToken(tokens, quoteSymbol)
+    const quote = findToken(tokens, point.source.quote)
     const average = quote ? await averageOf(quote.symbol) : { price: PRICE_ONE }
     if ('gap' in average) return average
     if (isBelowFloor(point, average.price, quote?.decimals ?? 0))

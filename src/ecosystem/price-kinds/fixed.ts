@@ -11,6 +11,6 @@ export const fixed = {
   resolve(resolver: Resolver, { usd = '' }: Partial<PriceValues>) {
     if (parseDecimal(usd, PRICE_DECIMALS) === undefined)
       resolver.report('usd', `has more than ${PRICE_DECIMALS} decimals`)
-    return { kind: 'fixed', chain: null, usd } as const
+    return { kind: 'fixed', chain: null, quote: null, usd } as const
   },
 } as const

@@ -93,20 +93,12 @@ export function defineContractPrice<
   const Kind extends string,
   Field extends Name,
   Option extends Name = never,
->({
-  kind,
-  events,
-  fields,
-  options = [],
-  meanings = {},
-  resolve,
-}: ContractKind<Kind, Field, Option>) {
-  const required: readonly Name[] = ['chain', 'address', ...fields]
+>(definition: ContractKind<Kind, Field, Option>) {
+  const { kind, events, meanings = {} } = definition
+  const fields: readonly Name[] = ['chain', 'address', ...definition.fields]
+  const options: readonly Name[] = definition.options ?? []
   return {
-    kind,
-    fields: required,
-    options: options as readonly Name[],
-    meanings,
+    ...{ kind, fields, options, meanings },
     /** Null for an unknown chain; a wrong address is reported and stands as the zero address. */
     resolve(resolver: Resolver, given: Partial<PriceValues>) {
       const price = given as Pick<PriceValues, Name>
@@ -114,7 +106,7 @@ export function defineContractPrice<
       const address = resolver.address('address', price.address)
       const contract = { chain: chain ?? { ...STAND_IN, name: price.chain }, address }
       const wrap = wrapIn(resolver, contract.chain, given.wrapped)
-      const { read, prove, topics, ...own } = resolve(resolver, price, contract)
+      const { read, prove, topics, ...own } = definition.resolve(resolver, price, contract)
       const floor = resolveFloor(resolver, given.minLiquidityUsd)
       const source = {
         ...{ kind, ...contract, ...own, quote: given.quote ?? null, floor, events },

@@ -234,7 +234,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
     payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
 
   const unitsLeft = new Map([...taken].map(([bucket, { granted }]) => [bucket, granted]))
-  const callsLeft = new Map([...spent].map(([account, { calls }]) => [account, calls]))
+  const callsLeft = new Map(spent)
   const days = new Map(
     [...newest.keys()].map((bucket) => {
       const { used, paid } = taken.get(bucket) ?? usage.days.get(bucket) ?? NO_CALLS
@@ -255,7 +255,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
       countOne(paid, caller.bucket)
       return { kind: 'admitted', source: 'prepaid', rateLimit: show() }
     }
-    const calls = (spent.get(account)?.calls ?? 0) + 1
+    const calls = (spent.get(account) ?? 0) + 1
     const cap = reachedCap(caps.get(account), BigInt(calls) * pricePerCall)
     return { ...(cap ?? EXHAUSTED), rateLimit: show() }
   })
