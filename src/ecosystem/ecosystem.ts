@@ -9,16 +9,13 @@ import type { Chain, PricedToken } from './priced-token.ts'
 export type { EventSource } from './event-source.ts'
 export type { Chain, PricedToken, PriceSource } from './priced-token.ts'
 
-export interface Payment {
+type PaymentFile = NonNullable<EcosystemFile['payment']>
+
+export interface Payment extends Omit<PaymentFile, 'chain' | 'asset' | 'payTo'> {
   readonly chain: Chain
   readonly asset: Address
-  readonly symbol: string
   /** One base unit is one micro-USD. */
   readonly decimals: 6
-  readonly domain: { readonly name: string; readonly version: string }
-  readonly confirmations: number
-  /** An x402 facilitator, instead of a settling wallet in this service. */
-  readonly settle?: { readonly facilitator: string }
   /** Oldest first; all are credited, the newest is shown. */
   readonly payTo: readonly { readonly address: Address; readonly since: string }[]
 }

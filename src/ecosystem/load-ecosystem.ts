@@ -232,10 +232,9 @@ function isReported(error: ShapeError, errors: readonly ShapeError[]): boolean {
   const ofChoice = errors.filter((each) => each.keyword === 'anyOf')
   const hides = ({ schemaPath, instancePath }: ShapeError) =>
     error.schemaPath.startsWith(`${schemaPath}/anyOf/`) && error.instancePath === instancePath
-  return MEMBERS.has(error.keyword) || !ofChoice.some(hides)
+  const isOfMembers = error.keyword === 'required' || error.keyword === 'additionalProperties'
+  return isOfMembers || !ofChoice.some(hides)
 }
-
-const MEMBERS = new Set(['required', 'additionalProperties'])
 
 function describe(error: ShapeError, { schema, value, at }: Unit): readonly [string, string][] {
   const { keyword, schemaPath, instancePath } = error

@@ -12,10 +12,7 @@ export class Problems {
   add(field: string, message: string): undefined {
     const inFile = field.replace(
       /^([A-Za-z]+)\[([0-9]+)\]/,
-      (whole, part: string, index: string) => {
-        const place = this.places[part]?.[Number(index)]
-        return place === undefined ? whole : `${part}[${place}]`
-      },
+      (_, part: string, index: string) => `${part}[${this.places[part]?.[Number(index)] ?? index}]`,
     )
     this.list.push({ field: inFile, message })
     return undefined

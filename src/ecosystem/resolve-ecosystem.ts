@@ -151,9 +151,7 @@ function resolveGate(
   if (gate === undefined) return null
   const place = resolver.at('gate')
   const { depthBlocks, averagePriceMinutes } = gate
-  const minimum = parseDecimal(gate.minimumUsd, 6)
-  if (minimum === undefined)
-    place.report('minimumUsd', 'has more than 6 decimals; the smallest unit is a micro-dollar')
+  const minimum = place.dollars('minimumUsd', gate.minimumUsd)
   const chain = place.chain('chain', gate.chain)
   if (chain === undefined) return null
   requireDepth(place, chain, depthBlocks)
@@ -176,7 +174,7 @@ function resolveGate(
         `the price of ${symbol} is that of the last trade (${falsifiable.kind}), which one transaction can falsify; price it otherwise, or remove the gate`,
       )
   }
-  return { chain, minimum: minimum ?? 0n, depthBlocks, averagePriceMinutes }
+  return { chain, minimum, depthBlocks, averagePriceMinutes }
 }
 
 function resolveShares(resolver: Resolver, file: EcosystemFile): Pick<Ecosystem, ShareTier> {
@@ -415,13 +413,14 @@ function resolveBridges(
           `${token.symbol} has no address on "${mapped.chain.name}"; correct the chain, or add the address`,
         )
       const read: EventSource['read'] = (args) => ({
-        ...MOVE,
+        kind: 'bridge',
         token: token.symbol,
+        account: ZERO_ADDRESS,
         amount: argument.amount(args, amount),
+        detail: null,
+        counted: false,
       })
       return [{ ...mapped, read }]
     }),
   )
 }
-
-const MOVE = { kind: 'bridge', account: ZERO_ADDRESS, detail: null, counted: false } as const

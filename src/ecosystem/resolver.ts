@@ -1,4 +1,5 @@
 import { type Address, parseAddress, ZERO_ADDRESS } from '#base/address.ts'
+import { type MicroUsd, parseDecimal } from '#base/money.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 import type { Problems } from './problem.ts'
 
@@ -67,6 +68,13 @@ export class Resolver {
         `${text} has a wrong checksum (EIP-55); copy the address again or write it in lower case`,
       )
     return address ?? ZERO_ADDRESS
+  }
+
+  dollars(member: string, text: string): MicroUsd {
+    const amount = parseDecimal(text, 6)
+    if (amount === undefined)
+      this.report(member, 'has more than 6 decimals; the smallest unit is a micro-dollar')
+    return amount ?? 0n
   }
 
   /** Whether an invalid entry has this name, or none that can be read. */

@@ -1,6 +1,5 @@
 import type { AbiEvent } from 'ox/AbiEvent'
 import { type Static, type TObject, Type } from 'typebox'
-import { type MicroUsd, parseDecimal } from '#base/money.ts'
 import { COIN_ADDRESS } from '#base/token.ts'
 import type { EventArguments } from '../event-arguments.ts'
 import { addressText, chainName, decimalText, symbol } from '../fields.ts'
@@ -107,9 +106,11 @@ export function defineContractPrice<
       const contract = { chain: chain ?? { ...STAND_IN, name: price.chain }, address }
       const wrap = wrapIn(resolver, contract.chain, given.wrapped)
       const { read, prove, topics, ...own } = definition.resolve(resolver, price, contract)
-      const floor = resolveFloor(resolver, given.minLiquidityUsd)
+      const { quote = null, minLiquidityUsd } = given
+      const floor =
+        minLiquidityUsd === undefined ? null : resolver.dollars('minLiquidityUsd', minLiquidityUsd)
       const source = {
-        ...{ kind, ...contract, ...own, quote: given.quote ?? null, floor, events },
+        ...{ kind, ...contract, ...own, quote, floor, events },
         ...(topics && { topics: (pair: PricePair) => topics(wrap(pair)) }),
         read: (args: EventArguments, pair: PricePair) => read(args, wrap(pair)),
         prove: (ask: AskView, pair: ProvenPair) => prove(ask, wrap(pair)),
@@ -128,15 +129,4 @@ function wrapIn(resolver: Resolver, { name }: Chain, wrapped: string | undefined
   return <Pair extends PricePair>(pair: Pair): Pair => {
     return { ...pair, token: standIn(pair.token), quote: standIn(pair.quote) }
   }
-}
-
-function resolveFloor(resolver: Resolver, minLiquidityUsd: string | undefined): MicroUsd | null {
-  if (minLiquidityUsd === undefined) return null
-  const floor = parseDecimal(minLiquidityUsd, 6)
-  if (floor === undefined)
-    resolver.report(
-      'minLiquidityUsd',
-      'has more than 6 decimals; the smallest unit is a micro-dollar',
-    )
-  return floor ?? null
 }

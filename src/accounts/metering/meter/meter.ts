@@ -147,10 +147,8 @@ const BATCH_MAX = 256
 /** Maximum calls waiting, including the current batch: more could not be served within a request's time. */
 const WAITING_MAX = 20_000
 
-interface Waiting<Request, Result> {
+interface Waiting<Request, Result> extends PromiseWithResolvers<Result> {
   readonly request: Request
-  resolve(result: Result): void
-  reject(error: unknown): void
 }
 
 /** Runs one batch at a time; requests that arrive meanwhile form the next, in order of arrival. */
@@ -171,11 +169,11 @@ class BatchQueue<Request, Result> {
   add(request: Request): Promise<Result> {
     if (this.size >= WAITING_MAX)
       return Promise.reject(new MeteringUnavailable('too many calls wait to be counted'))
-    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const waiting = { request, ...Promise.withResolvers<Result>() }
     const isIdle = this.size === 0
-    this.#waiting.push({ request, resolve, reject })
+    this.#waiting.push(waiting)
     if (isIdle) void this.#run()
-    return promise
+    return waiting.promise
   }
 
   async #run(): Promise<void> {

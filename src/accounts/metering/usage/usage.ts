@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { getMeter, orUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
-import { type MicroUsd, toUsd } from '#base/money.ts'
+import { toUsd } from '#base/money.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
@@ -247,16 +247,10 @@ function sumCharged(parts: readonly Charged[]): Charged {
   return sum
 }
 
-interface Charged {
-  readonly calls: number
-  readonly paid: number
-  readonly spent: MicroUsd
-}
+/** Its `publicId` is null for keys beyond the limit, and without a key. */
+type KeyCharged = ReturnType<typeof toKeyCharged>
 
-interface KeyCharged extends Charged {
-  /** Null for keys beyond the limit, and without a key. */
-  readonly publicId: string | null
-}
+type Charged = Omit<KeyCharged, 'publicId'>
 
 type HistoryDay = Awaited<ReturnType<typeof readHistory>>[number]
 
@@ -312,7 +306,7 @@ function selectKeys(wallet: string, since: number): Sql {
     order by 3 desc, 2`
 }
 
-function toKeyCharged(row: Row): KeyCharged {
+function toKeyCharged(row: Row) {
   return {
     publicId: column.textOrNull(row, 'public_id'),
     calls: column.integer(row, 'calls'),
