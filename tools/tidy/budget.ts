@@ -9,13 +9,13 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3430,
+  accounts: 3422,
   api: 2674,
   base: 702,
   chain: 2771,
   data: 6059,
   db: 1679,
-  ecosystem: 2683,
+  ecosystem: 2673,
   entry: 668,
   feed: 1590,
   index: 2884,
