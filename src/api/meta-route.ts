@@ -259,15 +259,13 @@ function quotas({ tiers, mintsKeys, payment }: ServiceFacts): string {
   )
   const notes = [
     'Only data calls answered 2xx count; errors and 304 are free. Every response says where you stand in `X-RateLimit-Limit`, `-Remaining`, `-Reset` and `-Tier`; `GET /api/usage/history` shows earlier days and usage per key.',
-    ...(mintsKeys
-      ? [
-          'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
-        ]
-      : []),
-    ...(payment === null
-      ? ['Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.']
-      : []),
   ]
+  if (mintsKeys)
+    notes.push(
+      'A key is minted with a wallet signature (`POST /api/keys`); all keys of a wallet share its quota.',
+    )
+  if (payment === null)
+    notes.push('Beyond the daily quota a data call answers 429 `quota_exceeded` until 00:00 UTC.')
   return `## Quotas
 
 | Tier | Calls per UTC day | Needs |

@@ -54,7 +54,7 @@ interface Way {
 export async function metered(ctx: Context, route: Route, call: Call): Promise<Outgoing> {
   const way: Way = { ctx, route, call, caller: anonymousCaller(ctx, call.addressBucket) }
   const outgoing = await answer(way).catch((error: unknown) => {
-    if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(way.caller, ctx.clock())
+    if (error instanceof MeteringUnavailable) way.rateLimit = nothingLeft(ctx, way.caller)
     return toWire(way, refuseFailure(ctx, error, call.requestId))
   })
   if (way.source !== undefined) outgoing.headers['X-RateLimit-Source'] = way.source

@@ -13,7 +13,7 @@ import { findAddressBucket } from '#accounts/metering/callers.ts'
 import { answerMcp } from '#api/mcp.ts'
 import { metered, unmetered } from '#api/metered.ts'
 import type { Page } from '#api/pages.ts'
-import { CONSTANT_HEADERS, preflightHeaders, reportFailure } from '#api/wire.ts'
+import { CONSTANT_HEADERS, preflightHeaders, refuseFailure } from '#api/wire.ts'
 import { type Refusal, refuse } from '#base/refusal.ts'
 import { type Context, getRegistry, oncePerContext } from '#context.ts'
 import {
@@ -146,10 +146,9 @@ export function createApi(deps: ApiDeps) {
     if (!hasBody(request.headers)) delete request.headers['content-type']
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const refusal = refuseError(error)
     // One of these headers may be what failed.
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
-    if (refusal.code === 'internal_error') reportFailure(ctx, error, request.id)
+    const refusal = refuseBody(error) ?? refuseFailure(ctx, error, request.id)
     return answerHere(request, reply, refusal)
   })
   for (const { method, path, respond } of endpoints)
@@ -194,8 +193,7 @@ function listEndpoints({ ctx, routes, pages, unconfigured = [] }: ApiDeps) {
   })
   return [
     ...routes.map((route) => ({
-      method: route.method,
-      path: route.path,
+      ...route,
       respond: (call: HttpCall) => metered(ctx, route, call),
     })),
     ...pages.map(({ path, read }) => free('GET', path, read)),
@@ -275,12 +273,12 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function refuseError({ code, statusCode }: FastifyError): Refusal {
+function refuseBody({ code, statusCode }: FastifyError): Refusal | undefined {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return refuse('payload_too_large', `the body may have at most ${BODY_BYTES_MAX} bytes`)
   if (statusCode === 400)
     return refuse('invalid_body', 'the length of the body differs from Content-Length')
-  return refuse('internal_error', 'internal error; quote the X-Request-Id to support')
+  return undefined
 }
 
 /** A class, because object literals with getters are slow to collect. */

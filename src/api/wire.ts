@@ -142,26 +142,22 @@ const getRefusedStates = oncePerContext(
 /** Returns the current state, or `nothingLeft` if the store is too slow. */
 async function readRateLimit(ctx: Context, caller: Caller): Promise<RateLimitState> {
   const timer = new AbortController()
-  try {
-    const late = sleep(RATE_LIMIT_TIMEOUT_MS, timer.signal)
-    const rateLimit = await Promise.race([getMeter(ctx).rateLimit(caller), late])
-    return rateLimit ?? nothingLeft(caller, ctx.clock())
-  } catch {
-    return nothingLeft(caller, ctx.clock())
-  } finally {
-    timer.abort()
-  }
+  const late = sleep(RATE_LIMIT_TIMEOUT_MS, timer.signal)
+  const reading = getMeter(ctx).rateLimit(caller)
+  const rateLimit = await Promise.race([reading.catch(() => undefined), late])
+  timer.abort()
+  return rateLimit ?? nothingLeft(ctx, caller)
 }
 
 /** Builds the state without the store: tier, limit and reset, with nothing left. */
-export function nothingLeft(caller: Caller, nowMs: number): RateLimitState {
+export function nothingLeft({ clock }: Context, caller: Caller): RateLimitState {
   return {
     tier: caller.tier,
     dailyQuota: caller.dailyQuota,
     requestCount: 0,
     overageCount: 0,
     remaining: 0,
-    resetUnix: nextMidnight(unixNow(() => nowMs)),
+    resetUnix: nextMidnight(unixNow(clock)),
   }
 }
 
@@ -185,7 +181,7 @@ export function toProblem(
     error: refusal.code,
     errorMessage: refusal.message,
     requestId,
-    ...(refusal.errors === undefined ? {} : { errors: refusal.errors }),
+    errors: refusal.errors,
     ...refusal.members,
   }
   const isPage = wantsPage(accept)

@@ -14,7 +14,7 @@ export interface Picture {
 export interface PictureKind {
   readonly path: string
   readonly type: 'image/svg+xml; charset=utf-8' | 'image/png'
-  read(incoming: Call): Picture | Refusal
+  read(incoming: Call): Picture | Refusal | Promise<Picture | Refusal>
   draw(picture: Picture): Promise<string | Buffer>
 }
 
@@ -26,7 +26,7 @@ export function picturePage(clock: Clock, { path, type, read, draw }: PictureKin
   return {
     path,
     async read(incoming) {
-      const picture = read(incoming)
+      const picture = await read(incoming)
       if (isRefusal(picture)) return picture
       const key = JSON.stringify(picture)
       try {

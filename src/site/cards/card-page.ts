@@ -18,13 +18,13 @@ export function cardPage({ clock }: Context, ask: Ask, wallets: Wallets): Page {
   return picturePage(clock, {
     path: '/cards/{file}',
     type: 'image/png',
-    read(incoming) {
+    async read(incoming) {
       const { file = '' } = incoming.path
       if (file === 'register.png') return { name: file, query: {} }
       const wallet = walletIn(file)
       if (wallet === undefined)
         return refuse('not_found', 'no such card; there are register.png and wallet-0x….png')
-      const openUnix = wallets.open(incoming, wallet)
+      const openUnix = await wallets.open(incoming, wallet)
       return openUnix === undefined
         ? { name: 'wallet', query: { wallet } }
         : tooMany(openUnix * 1000 - clock())

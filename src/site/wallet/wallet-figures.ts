@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Static } from 'typebox'
 import type { Ask, Reply } from '#api/examples.ts'
 import type { serviceShape } from '#api/meta-route.ts'
@@ -185,27 +184,22 @@ export class Wallets {
   readonly #clock: Clock
   readonly #ask: Ask
   /** Wallets by caller, from the first one's time on. */
-  readonly #opened = new LRUCache<string, { readonly sinceMs: number; readonly all: Set<Address> }>(
-    { max: CALLERS_MAX },
-  )
+  readonly #opened: TtlCache<Set<Address>>
   readonly #kept: TtlCache<WalletFigures>
 
   constructor({ clock }: Context, ask: Ask) {
     this.#clock = clock
     this.#ask = ask
+    this.#opened = new TtlCache({ max: CALLERS_MAX, ttlMs: HOUR_MS, clock })
     this.#kept = new TtlCache({ max: KEPT_MAX, ttlMs: MINUTE_MS, clock })
   }
 
-  /** Returns undefined if the caller may open the wallet, else when it may, in Unix seconds. */
-  open({ addressBucket }: Call, wallet: Address): number | undefined {
-    const nowMs = this.#clock()
-    let opened = this.#opened.get(addressBucket)
-    if (opened === undefined || nowMs >= opened.sinceMs + HOUR_MS)
-      opened = { sinceMs: nowMs, all: new Set() }
-    this.#opened.set(addressBucket, opened)
-    if (opened.all.size >= WALLETS_AN_HOUR && !opened.all.has(wallet))
-      return Math.ceil((opened.sinceMs + HOUR_MS) / 1_000)
-    opened.all.add(wallet)
+  /** Resolves to undefined if the caller may open the wallet, else to when it may, in Unix seconds. */
+  async open({ addressBucket }: Call, wallet: Address): Promise<number | undefined> {
+    const opened = await this.#opened.get(addressBucket, async () => new Set())
+    if (opened.size >= WALLETS_AN_HOUR && !opened.has(wallet))
+      return Math.ceil((this.#clock() + this.#opened.leftMs(addressBucket)) / 1_000)
+    opened.add(wallet)
     return undefined
   }
 
@@ -215,7 +209,7 @@ export class Wallets {
   }
 
   async shown(call: Call, wallet: Address): Promise<WalletShown> {
-    const openUnix = this.open(call, wallet) ?? null
+    const openUnix = (await this.open(call, wallet)) ?? null
     if (openUnix !== null) return { figures: null, openUnix }
     const reading = this.figures(wallet).catch(() => null)
     return { figures: (await isInTime(reading)) ? await reading : null, openUnix }
