@@ -260,8 +260,9 @@ export async function scanDeposits(ctx: Context, signal: AbortSignal): Promise<v
   if (same.hash !== scan.hash) return rewind(ctx, scan, finalized)
   // After a pause, the blocks that became final meanwhile are read in steps, like other final blocks.
   const isPaused = final - scan.number >= REREAD_BLOCKS
-  const at = isPaused ? { ...scan, ...(await readHeader(ctx, final)) } : scan
-  if (head.number > at.number) await readHead(ctx, at, head, final, signal)
+  const from = isPaused ? await readHeader(ctx, final) : scan
+  if (head.number > from.number)
+    await readHead(ctx, { ...scan, ...from, finalizedNumber: final }, head, signal)
   await proveDeposits(ctx, final, signal)
   await rereadFinal(ctx, final, signal)
 }
@@ -305,13 +306,7 @@ async function rewind(ctx: Context, scan: DepositScan, finalized: number): Promi
   })
 }
 
-async function readHead(
-  ctx: Context,
-  scan: DepositScan,
-  head: BlockHeader,
-  final: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function readHead(ctx: Context, scan: DepositScan, head: BlockHeader, signal: AbortSignal) {
   const payment = requirePayment(ctx)
   const logs: Log[] = []
   let end: BlockRef | undefined
@@ -323,7 +318,7 @@ async function readHead(
   if (end?.hash !== head.hash) return
   await ctx.accounts.write(async (tx) => {
     await storeDeposits(tx, toDeposits(logs, false))
-    await writeScan(tx, payment, { ...scan, ...head, finalizedNumber: final })
+    await writeScan(tx, payment, { ...scan, ...head })
   })
 }
 

@@ -11,7 +11,7 @@ import { toUsd } from '#base/money.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { toIso, unixNow } from '#base/time.ts'
-import { askContractWallet, type WalletAnswer } from '#chain/contract-signature.ts'
+import { askContractWallet } from '#chain/contract-signature.ts'
 import { type Context, oncePerContext } from '#context.ts'
 import { sql } from '#db/sql.ts'
 import { requirePayment } from '#payments/x402/offer.ts'
@@ -265,8 +265,7 @@ function getPrepayRoute(ctx: Context): Route {
     answers: { 200: { description: 'The record.', schema: PrepaymentRecord } },
     refusals: ['prepayment_not_found'],
     async handle({ parameters: { idOrTxHash, wait }, call: { signal } }) {
-      const untilMs = ctx.clock() + wait * 1_000
-      const record = await waitForDecision(ctx, idOrTxHash, untilMs, signal)
+      const record = await waitForDecision(ctx, idOrTxHash, wait, signal)
       if (record === undefined)
         return refuse(
           'prepayment_not_found',
@@ -284,12 +283,8 @@ const POLL_MS = 1_000
 
 const getWaiting = oncePerContext(() => ({ count: 0 }))
 
-async function waitForDecision(
-  ctx: Context,
-  name: ClaimName,
-  untilMs: number,
-  signal: AbortSignal,
-): Promise<Awaited<ReturnType<typeof readRecord>> | undefined> {
+async function waitForDecision(ctx: Context, name: ClaimName, wait: number, signal: AbortSignal) {
+  const untilMs = ctx.clock() + wait * 1_000
   const waiting = getWaiting(ctx)
   for (;;) {
     const claim = await findClaim(ctx, name)
@@ -308,11 +303,7 @@ async function waitForDecision(
 const CONTRACT_SIGNATURE = /^0x(?:[0-9a-f]{2}){0,2048}$/i
 
 /** Accepts a proof that the payer's key signed, or else the payer's contract. */
-async function checkProof(
-  ctx: Context,
-  posted: PostedProof,
-  addressBucket: string,
-): Promise<Proof | Refusal> {
+async function checkProof(ctx: Context, posted: PostedProof, addressBucket: string) {
   const { message, signature } = posted
   const named = { ...posted, chainId: requirePayment(ctx).chain.id }
   const byKey = { ...named, byContract: false, freshness: 'required' } as const
@@ -372,10 +363,7 @@ const GAS = 500_000n
 /** One node alone could give the money to another key. */
 const NODES_MAX = 2
 
-async function askNodes(
-  ctx: Context,
-  { payerAddress: wallet, message, signature }: PostedProof,
-): Promise<WalletAnswer | Refusal> {
+async function askNodes(ctx: Context, { payerAddress: wallet, message, signature }: PostedProof) {
   const { id, rpcUrls } = requirePayment(ctx).chain
   const asked = {
     wallet,

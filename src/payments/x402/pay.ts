@@ -51,11 +51,7 @@ type Ending = Refusal | PaymentRequired
 
 /** The outcome of a call's payment; `headers` go on the answer. */
 export type Paid =
-  | {
-      readonly kind: 'admission'
-      readonly admission: Admission
-      readonly headers: Headers
-    }
+  | { readonly kind: 'admission'; readonly admission: Admission; readonly headers: Headers }
   /** The balance was raised; charge the call to it. */
   | { readonly kind: 'balance'; readonly headers: Headers }
   | Ending

@@ -85,11 +85,8 @@ const authorizationState = from(
 const balanceOf = from('function balanceOf(address account) view returns (uint256)')
 
 /** Whether the nonce was used or cancelled, by anyone. Throws if the node lacks block `at`. */
-export async function isUsed(
-  { rpc }: PaidChain,
-  { asset, authorization }: X402Payment,
-  at?: number,
-): Promise<boolean> {
+export async function isUsed({ rpc }: PaidChain, payment: X402Payment, at?: number) {
+  const { asset, authorization } = payment
   const data = encodeData(authorizationState, [authorization.from, authorization.nonce])
   return BigInt(await rpc.call({ to: asset, data, ...(at !== undefined && { at }) })) === 1n
 }
@@ -137,18 +134,14 @@ const PAGE_BLOCKS = 500
 const PAGES_MAX = 40
 
 /** Searches the transaction that used an authorization. Finding none proves nothing, because the node may lag. */
-async function findUse(
-  chain: PaidChain,
-  payment: X402Payment,
-  headNumber: number,
-): Promise<Verdict> {
+async function findUse(chain: PaidChain, payment: X402Payment, endBlock: number): Promise<Verdict> {
   const { from: payer, nonce } = payment.authorization
   const topics = [[USED, CANCELLED], [toTopic(payer)], [nonce]]
   const filter = { addresses: [payment.asset], topics }
-  const deepNumber = headNumber - chain.payment.confirmations
+  const deepNumber = endBlock - chain.payment.confirmations
   let fromBlock = Math.max(0, payment.fromBlock - EARLIER_BLOCKS)
-  for (let page = 0; page < PAGES_MAX && fromBlock <= headNumber; page += 1) {
-    const toBlock = Math.min(headNumber, fromBlock + PAGE_BLOCKS - 1)
+  for (let page = 0; page < PAGES_MAX && fromBlock <= endBlock; page += 1) {
+    const toBlock = Math.min(endBlock, fromBlock + PAGE_BLOCKS - 1)
     const [use] = await chain.rpc.logs(filter, fromBlock, toBlock)
     fromBlock = toBlock + 1
     if (use === undefined) continue
