@@ -21,7 +21,7 @@ export const budget: Readonly<Record<string, number>> = {
   index: 2884,
   main: 1304,
   ops: 4169,
-  payments: 4043,
+  payments: 4015,
   site: 1690,
   tests: 37500,
 }
