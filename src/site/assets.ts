@@ -74,10 +74,7 @@ export function assetPages(readBuilt: ReturnType<typeof readConsole>): readonly 
   ]
 }
 
-const ENDINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
+const CODINGS = { '.br': 'br', '.gz': 'gzip' }
 
 async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
   const names = await readdir(folder).catch((): string[] => [])
@@ -86,7 +83,7 @@ async function readAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
     if (type === undefined) continue
     const packed = []
-    for (const [coding, ending] of ENDINGS)
+    for (const [ending, coding] of Object.entries(CODINGS))
       if (names.includes(name + ending))
         packed.push({ coding, bytes: await readFile(join(folder, name + ending)) })
     assets.set(name, { type, plain: await readFile(join(folder, name)), packed })

@@ -11,20 +11,15 @@ export interface Head {
   readonly more?: () => Promise<object>
 }
 
-/** Placeholders in `console/index.html`. */
-const HEAD = '<!--head-->'
-const VIEW = '<!--view-->'
-const DATA = '<!--data-->'
-
-/** Fills the built page with head tags, the first view, and data that saves the script its first request. */
+/** Fills the placeholders of the built page, `console/index.html`, with head tags, the first view, and data that saves the script its first request. */
 export function fillShell(
   template: string,
   { head, view, data }: { readonly head: Head; readonly view: string; readonly data: unknown },
 ): string {
   return template
-    .replace(HEAD, () => writeTags(head))
-    .replace(VIEW, () => view)
-    .replace(DATA, () => writeData(data))
+    .replace('<!--head-->', () => writeTags(head))
+    .replace('<!--view-->', () => view)
+    .replace('<!--data-->', () => writeData(data))
 }
 
 function writeTags({ service, title, description, url, image }: Head): string {
