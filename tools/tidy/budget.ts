@@ -22,7 +22,7 @@ export const budget: Readonly<Record<string, number>> = {
   main: 1304,
   ops: 4169,
   payments: 4015,
-  site: 1690,
+  site: 1682,
   tests: 37500,
 }
 
