@@ -288,11 +288,9 @@ function formOf({ type, indexed }: AbiEvent['inputs'][number]): ArgumentForm {
 function toInteger(type: string, value: string): string | undefined {
   if (!/^(-?[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/.test(value)) return undefined
   const number = BigInt(value)
-  const bits = BigInt(/[0-9]+$/.exec(type)?.[0] ?? 256)
-  const [least, end] = type.startsWith('u')
-    ? [0n, 2n ** bits]
-    : [-(2n ** (bits - 1n)), 2n ** (bits - 1n)]
-  return number >= least && number < end ? number.toString() : undefined
+  const bits = Number(/[0-9]+$/.exec(type)?.[0] ?? 256)
+  const wrapped = type.startsWith('u') ? BigInt.asUintN(bits, number) : BigInt.asIntN(bits, number)
+  return wrapped === number ? number.toString() : undefined
 }
 
 function toHex(value: string, bytes?: number): string | undefined {

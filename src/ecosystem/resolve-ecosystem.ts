@@ -84,9 +84,9 @@ function resolveSupply(resolver: Resolver, { supply = {} }: EcosystemFile): read
 
 function resolveEvents(resolver: Resolver, file: EcosystemFile): EventSources {
   const lists = eventKinds.map(({ part, resolve }) => {
-    const entries = file[part] ?? []
-    const sources = entries.map((entry, index) => resolve(resolver.at(`${part}[${index}]`), entry))
-    return [part, sources.filter((source) => source !== undefined)]
+    const entries: readonly unknown[] = file[part] ?? []
+    const placeOf = (index: number) => resolver.at(`${part}[${index}]`)
+    return [part, entries.flatMap((entry, index) => resolve(placeOf(index), entry) ?? [])]
   })
   return Object.fromEntries(lists)
 }

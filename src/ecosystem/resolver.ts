@@ -3,8 +3,6 @@ import { type MicroUsd, parseDecimal } from '#base/money.ts'
 import type { Chain, PricedToken } from './priced-token.ts'
 import type { Problems } from './problem.ts'
 
-type Left = Readonly<Record<string, readonly unknown[]>>
-
 /** Look-ups that report a problem when they fail. References to invalid entries are not reported again. */
 export class Resolver {
   /** Where it stands in the file, such as `tokens[0].price`. */
@@ -18,10 +16,10 @@ export class Resolver {
   primary: PricedToken | undefined
   secondary: PricedToken | null = null
   burnAddresses: readonly Address[] = []
-  readonly left: Left
+  /** The invalid entries of the file, by part. */
+  readonly left: Readonly<Record<string, readonly unknown[]>>
 
-  /** `left`: the invalid entries of the file, by part. */
-  constructor(problems: Problems, left: Left) {
+  constructor(problems: Problems, left: Resolver['left']) {
     this.problems = problems
     this.left = left
   }

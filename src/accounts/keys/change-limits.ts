@@ -118,16 +118,11 @@ function applyLimits(
   nowUnix: number,
 ): KeyLimits | Refusal {
   const expiresMs = expiresAt == null ? undefined : parseInstant(expiresAt)
-  if (expiresAt != null && (expiresMs === undefined || expiresMs <= nowUnix * 1000))
-    return refuse('invalid_body', 'expiresAt must be in the future', {
-      errors: [
-        {
-          in: 'body',
-          name: 'expiresAt',
-          reason: 'must be in the future, such as 2030-01-31T00:00:00Z',
-        },
-      ],
-    })
+  if (expiresAt != null && (expiresMs === undefined || expiresMs <= nowUnix * 1000)) {
+    const reason = 'must be in the future, such as 2030-01-31T00:00:00Z'
+    const errors = [{ in: 'body', name: 'expiresAt', reason }] as const
+    return refuse('invalid_body', 'expiresAt must be in the future', { errors })
+  }
   const dailyCapMicroUsd =
     dailyCapUsd === undefined
       ? before.dailyCapMicroUsd

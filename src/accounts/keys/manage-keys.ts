@@ -364,28 +364,30 @@ export async function useAuthority(
 
 const MintBody = Type.Object({ ...SignedBody.properties, label: Type.Optional(Label) })
 
-const GATED = {
-  description:
-    "The wallet must hold enough of the ecosystem's tokens; GET /api/meta says how much. ",
-  refusals: ['holding_gate_not_met', 'gate_unavailable'],
-} as const
-const OPEN = { description: '', refusals: [] } as const
+const GATED = "The wallet must hold enough of the ecosystem's tokens; GET /api/meta says how much. "
+
+const GATE_REFUSALS = ['holding_gate_not_met', 'gate_unavailable'] as const
 
 export function mintRoute(ctx: Context): Route {
-  const { description, refusals } = ctx.ecosystem.gate === 'open' ? OPEN : GATED
+  const isOpen = ctx.ecosystem.gate === 'open'
   return defineRoute({
     method: 'POST',
     path: '/api/keys',
     operationId: 'mintKey',
     tag: 'Keys',
     summary: 'Mint an API key',
-    description: `Sign the text of GET /api/keys/message?action=mint with the wallet that will own the key. ${description}The secret is shown once. If the answer is lost, sign again: the unseen key is listed and can be revoked.`,
+    description: `Sign the text of GET /api/keys/message?action=mint with the wallet that will own the key. ${isOpen ? '' : GATED}The secret is shown once. If the answer is lost, sign again: the unseen key is listed and can be revoked.`,
     metered: false,
     guard: 'mint',
     parameters: {},
     body: MintBody,
     answers: { 201: { description: 'The new key with its secret.', schema: NewKey } },
-    refusals: ['signature_already_used', 'key_limit_reached', ...SIGNATURE_REFUSALS, ...refusals],
+    refusals: [
+      'signature_already_used',
+      'key_limit_reached',
+      ...SIGNATURE_REFUSALS,
+      ...(isOpen ? [] : GATE_REFUSALS),
+    ],
     async handle({ body }) {
       const label = parseLabel(body.label)
       if (isRefusal(label)) return label

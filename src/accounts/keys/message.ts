@@ -6,12 +6,10 @@ import type { Freshness, PayerProof } from '#base/payer-proof.ts'
 import { isRefusal, type Refusal, refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { parseSignature, recoverSigner } from '#base/signature.ts'
-import { parseInstant } from '#base/time.ts'
+import { DAY_SECONDS, parseInstant } from '#base/time.ts'
 import type { Context } from '#context.ts'
 import { addressParameter } from '#data/parameters.ts'
 import { answer, defineRoute, type Parameter, parsed, type Route } from '#route.ts'
-
-type Checking = Pick<Context, 'ecosystem' | 'clock'>
 
 /** Each action has a title of its own, so that a signature cannot be used for another action. */
 const FORMS = {
@@ -51,8 +49,6 @@ const MESSAGE_BYTES_MAX = 512
 
 /** Long enough to sign on a phone, short enough to limit the use of a stolen signature. */
 const AGE_MAX_MS = 5 * 60_000
-
-const DAY_MS = 86_400_000
 
 /** Tolerates clocks that run ahead. */
 const AHEAD_MAX_MS = 60_000
@@ -94,7 +90,7 @@ export interface Expected {
 }
 
 export function checkMessage(
-  { ecosystem, clock }: Checking,
+  { ecosystem, clock }: Context,
   text: string,
   expected: Expected,
 ): MessageValues | Refusal {
@@ -107,7 +103,7 @@ export function checkMessage(
   if (message.action !== expected.action)
     return refuse('message_wrong_action', `sign one for this action, not for "${message.action}"`)
   const { freshness } = expected
-  const ageMaxMs = freshness === 'day' ? DAY_MS : AGE_MAX_MS
+  const ageMaxMs = freshness === 'day' ? DAY_SECONDS * 1_000 : AGE_MAX_MS
   const ageMs = clock() - issuedMs(message.values)
   if (freshness !== 'ignored' && (ageMs > ageMaxMs || ageMs < -AHEAD_MAX_MS))
     return refuse(
@@ -154,7 +150,7 @@ export interface SignedMessage {
 
 /** Recovers the signer last, because that takes milliseconds. */
 export function checkSigned(
-  ctx: Checking,
+  ctx: Context,
   input: Static<typeof SignedBody>,
   expected: { readonly action: Action; readonly freshness: Freshness },
 ): SignedMessage | Refusal {
@@ -175,7 +171,7 @@ export function checkSigned(
 
 /** Returns undefined if valid. The text binds payer, chain, transaction and key, so a replay is harmless. */
 export async function verifyPayerProof(
-  ctx: Checking,
+  ctx: Context,
   input: PayerProof,
 ): Promise<Refusal | undefined> {
   const { payerAddress: address, message, signature } = input

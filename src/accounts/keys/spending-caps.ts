@@ -16,7 +16,8 @@ export interface CapLeft {
 /** Returns what each account's cap leaves. `lock` keeps the keys from rotating, which would take the spent amount along. */
 export async function readCaps(
   connection: Connection,
-  { day, publicIds, lock }: CapsInput,
+  day: number,
+  { publicIds, lock }: { readonly publicIds: ReadonlySet<string>; readonly lock: boolean },
 ): Promise<Map<string, CapLeft>> {
   const read = lock ? lockKey : findKey
   const found = await allEnded([...publicIds].sort().map((each) => read(connection, each)))
@@ -30,12 +31,6 @@ export async function readCaps(
     left.set(keyAccount(publicId), { left: microUsd - (spent.get(publicId) ?? 0n), cap })
   }
   return left
-}
-
-interface CapsInput {
-  readonly day: number
-  readonly publicIds: ReadonlySet<string>
-  readonly lock: boolean
 }
 
 /** Returns what keys and their predecessors spent on a day. */

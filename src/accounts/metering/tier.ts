@@ -58,7 +58,13 @@ async function readTier(ctx: Context, wallet: Address): Promise<WalletTier> {
   try {
     const stored = await readStored(ctx, wallet)
     if (read === undefined) return stored.ageSeconds <= DAY_SECONDS ? stored.tier : 'free'
-    if (read !== stored.tier || stored.ageSeconds >= REWRITE_SECONDS) await store(ctx, wallet, read)
+    if (read !== stored.tier || stored.ageSeconds >= REWRITE_SECONDS) {
+      const number = walletTiers.find(({ name }) => name === read)?.stored ?? 0
+      const stand = sql`premium = ${number}, premium_unix = ${unixNow(ctx.clock)}`
+      await ctx.accounts.write((tx) =>
+        tx.run(sql`update wallets set ${stand} where wallet = ${wallet}`),
+      )
+    }
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
   }
@@ -73,15 +79,6 @@ async function readStored({ accounts, clock }: Context, wallet: Address) {
   const number = column.integer(row, 'premium')
   const tier = walletTiers.find(({ stored }) => stored === number)?.name ?? 'free'
   return { tier, ageSeconds: unixNow(clock) - column.integer(row, 'premium_unix') }
-}
-
-async function store({ accounts, clock }: Context, wallet: Address, tier: WalletTier) {
-  const number = walletTiers.find(({ name }) => name === tier)?.stored ?? 0
-  await accounts.write((connection) =>
-    connection.run(sql`
-      update wallets set premium = ${number}, premium_unix = ${unixNow(clock)}
-      where wallet = ${wallet}`),
-  )
 }
 
 function highestTier(shares: readonly ShareHeld[]): WalletTier {

@@ -226,7 +226,7 @@ async function decideBatch(tx: Connection, batch: Batch): Promise<readonly Admis
         })
   if (keyUnits.size > 0) await addKeyUnits(tx, day, keyUnits)
   const capped = cappedKeys(overQuota)
-  const caps = capped.size === 0 ? NONE : await readCaps(tx, { day, publicIds: capped, lock: true })
+  const caps = capped.size === 0 ? NONE : await readCaps(tx, day, { publicIds: capped, lock: true })
   const payable = payableCalls(overQuota, usage.balances, caps, pricePerCall)
   const spent =
     payable.size === 0 ? NONE : await spendCalls(tx, { calls: payable, pricePerCall, day })
@@ -268,7 +268,7 @@ async function readStates(tx: Connection, batch: Batch): Promise<readonly MeterS
   const usage = await readUsage(tx, day, { buckets, accounts: callers.map(toAccount) })
   const capped = cappedKeys(callers)
   const caps =
-    capped.size === 0 ? NONE : await readCaps(tx, { day, publicIds: capped, lock: false })
+    capped.size === 0 ? NONE : await readCaps(tx, day, { publicIds: capped, lock: false })
   return callers.map((caller) => {
     const account = toAccount(caller)
     const rateLimit = toRateLimit(caller, usage.days.get(caller.bucket) ?? NO_CALLS, day)

@@ -3,7 +3,7 @@ import { keyAccount } from '#accounts/ledger/ledger.ts'
 import { getMeter, orUnavailable, toAccount } from '#accounts/metering/meter/meter.ts'
 import type { Caller } from '#base/caller.ts'
 import { toUsd } from '#base/money.ts'
-import { type Refusal, refuse } from '#base/refusal.ts'
+import { refuse } from '#base/refusal.ts'
 import { named } from '#base/schema.ts'
 import { tiers } from '#base/tier.ts'
 import { lastDays, startOfDay, toDate, unixNow } from '#base/time.ts'
@@ -189,7 +189,12 @@ export function usageHistoryRoute(ctx: Context): Route {
     async handle(input) {
       const { caller } = input
       const { days, format } = input.parameters
-      if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) return refuseDays()
+      if (caller.kind === 'anonymous' && days > ANONYMOUS_DAYS_MAX) {
+        const reason = `must be at most ${ANONYMOUS_DAYS_MAX} without a key`
+        return refuse('invalid_parameter', `days ${reason}`, {
+          errors: [{ in: 'query', name: 'days', reason, ...DAYS, maximum: ANONYMOUS_DAYS_MAX }],
+        })
+      }
       const listed = lastDays(unixNow(ctx.clock), days)
       const history = await orUnavailable(() =>
         ctx.accounts.snapshot((reads) => readHistory(reads, caller, listed)),
@@ -198,13 +203,6 @@ export function usageHistoryRoute(ctx: Context): Route {
       const csv = toCsv(CsvRow, toCsvRows(history))
       return answer(200, csv, { contentType: CSV_TYPE })
     },
-  })
-}
-
-function refuseDays(): Refusal {
-  const reason = `must be at most ${ANONYMOUS_DAYS_MAX} without a key`
-  return refuse('invalid_parameter', `days ${reason}`, {
-    errors: [{ in: 'query', name: 'days', reason, ...DAYS, maximum: ANONYMOUS_DAYS_MAX }],
   })
 }
 
