@@ -9,13 +9,13 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3422,
+  accounts: 3405,
   api: 2666,
   base: 702,
   chain: 2771,
   data: 6059,
   db: 1679,
-  ecosystem: 2673,
+  ecosystem: 2669,
   entry: 668,
   feed: 1590,
   index: 2884,
