@@ -99,6 +99,6 @@ async function killLeaked(ctx: Context, digest: string): Promise<void> {
   const nowUnix = unixNow(ctx.clock)
   const revoked = key && (await ctx.accounts.write((tx) => markRevoked(tx, { ...key, nowUnix })))
   forgetKey(ctx, digest)
-  if (revoked === undefined) return
-  noteKeyChange(ctx, { kind: 'revoked', publicId: revoked.publicId, owner: revoked.wallet })
+  if (revoked !== undefined)
+    noteKeyChange(ctx, { kind: 'revoked', publicId: revoked.publicId, owner: revoked.wallet })
 }

@@ -117,11 +117,9 @@ export function keyedCaller(
 }
 
 type Parsed = ipaddr.IPv4 | ipaddr.IPv6
+
 /** One customer usually has a whole IPv6 /64. */
 const IPV6_BUCKET_BITS = 64
-
-/** A closed socket has no address; such requests share one bucket. */
-const UNKNOWN = 'unknown'
 
 /**
  * Returns the counted bucket: one IPv4 or one IPv6 /64. Walks X-Forwarded-For from the right over
@@ -133,7 +131,8 @@ export function findAddressBucket(
   headers: RequestHeaders,
 ): string {
   const peer = parseEntry(socketAddress)
-  if (peer === undefined) return UNKNOWN
+  // A closed socket has no address; such requests share one bucket.
+  if (peer === undefined) return 'unknown'
   const forwarded = headers['x-forwarded-for']
   if (forwarded === undefined) return toBucket(peer)
   const { trusted } = getProxies(ctx)
