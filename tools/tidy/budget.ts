@@ -9,7 +9,7 @@ import { isTest, type SourceFile } from './source-file.ts'
  * fall: after a folder has shrunk, `node tools/tidy/budget.ts --lower` writes what is left.
  */
 export const budget: Readonly<Record<string, number>> = {
-  accounts: 3405,
+  accounts: 3404,
   api: 2666,
   base: 702,
   chain: 2771,
