@@ -11,7 +11,7 @@ export interface Head {
   readonly more?: () => Promise<object>
 }
 
-/** Fills the placeholders of the built page, `console/index.html`, with head tags, the first view, and data that saves the script its first request. */
+/** Fills the built `console/index.html` with head tags, the first view, and data that saves the script its first request. */
 export function fillShell(
   template: string,
   { head, view, data }: { readonly head: Head; readonly view: string; readonly data: unknown },
