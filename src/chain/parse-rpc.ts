@@ -15,7 +15,7 @@ const quantity = text('^0x[0-9a-fA-F]{1,14}$')
 const bigQuantity = text('^0x[0-9a-fA-F]{1,64}$')
 const hash = text('^0x[0-9a-fA-F]{64}$')
 const address = text('^0x[0-9a-fA-F]{40}$')
-const bytes = text('^0x([0-9a-fA-F]{2})*$')
+const bytes = text('^0x(?:[0-9a-fA-F]{2})*$')
 const logsBloom = text('^0x[0-9a-fA-F]{512}$')
 const topics = Type.Array(hash, { maxItems: 4 })
 

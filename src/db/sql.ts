@@ -3,11 +3,16 @@ import assert from 'node:assert/strict'
 /** Booleans are 0 and 1; a uint256 is padded text. */
 export type SqlValue = string | number | bigint | null
 
-export interface Sql {
-  readonly kind: 'sql'
+/** A class, so that nothing a caller sends is taken for one and inlined. */
+export class Sql {
   /** Has one entry more than `values`. */
   readonly parts: readonly string[]
   readonly values: readonly SqlValue[]
+
+  constructor(parts: readonly string[], values: readonly SqlValue[] = []) {
+    this.parts = parts
+    this.values = values
+  }
 }
 
 /** Nested statements are inlined; other values become parameters. */
@@ -15,18 +20,14 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly (SqlValue 
   const parts: string[] = [strings[0] ?? '']
   const values: SqlValue[] = []
   for (const [index, hole] of holes.entries()) {
-    const after = strings[index + 1] ?? ''
-    if (typeof hole === 'object' && hole !== null) splice(parts, values, hole)
-    else {
-      values.push(hole)
-      parts.push('')
-    }
-    parts[parts.length - 1] += after
+    add(parts, values, hole)
+    parts[parts.length - 1] += strings[index + 1] ?? ''
   }
-  return { kind: 'sql', parts, values }
+  return new Sql(parts, values)
 }
 
-function splice(parts: string[], values: SqlValue[], inner: Sql): void {
+function add(parts: string[], values: SqlValue[], item: SqlValue | Sql): void {
+  const inner = item instanceof Sql ? item : new Sql(['', ''], [item])
   parts[parts.length - 1] += inner.parts[0] ?? ''
   for (const part of inner.parts.slice(1)) parts.push(part)
   for (const value of inner.values) values.push(value)
@@ -34,7 +35,7 @@ function splice(parts: string[], values: SqlValue[], inner: Sql): void {
 
 /** Inlines names and other text that cannot be a parameter; never pass outside input. */
 export function plain(text: string): Sql {
-  return { kind: 'sql', parts: [text], values: [] }
+  return new Sql([text])
 }
 
 export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql {
@@ -42,13 +43,9 @@ export function join(items: readonly (SqlValue | Sql)[], separator = ', '): Sql 
   const values: SqlValue[] = []
   for (const [index, item] of items.entries()) {
     if (index > 0) parts[parts.length - 1] += separator
-    if (typeof item === 'object' && item !== null) splice(parts, values, item)
-    else {
-      values.push(item)
-      parts.push('')
-    }
+    add(parts, values, item)
   }
-  return { kind: 'sql', parts, values }
+  return new Sql(parts, values)
 }
 
 /** Writes the same text for any number of names, so that it is prepared once. */
@@ -67,7 +64,7 @@ export function rows(list: readonly (readonly SqlValue[])[]): Sql {
       values.push(row[column] ?? null)
     }
   parts.push(')')
-  return { kind: 'sql', parts, values }
+  return new Sql(parts, values)
 }
 
 /** Longer texts cost more to parse and save little. */
@@ -155,7 +152,7 @@ export function defineCodec<M extends Members>(members: M) {
 }
 
 export function toColumn(member: string): Sql {
-  return { kind: 'sql', parts: [toColumnName(member)], values: [] }
+  return plain(toColumnName(member))
 }
 
 function toColumnName(member: string): string {
@@ -215,13 +212,13 @@ export function typedValues(
       values.push(row[column] ?? null)
     }
   parts.push(`${text})`)
-  return { kind: 'sql', parts, values }
+  return new Sql(parts, values)
 }
 
 export function inKeys(
   columns: Readonly<Record<string, ColumnType>>,
   keys: readonly (readonly SqlValue[])[],
 ): Sql {
-  const names: Sql = { kind: 'sql', parts: [Object.keys(columns).join(', ')], values: [] }
+  const names = plain(Object.keys(columns).join(', '))
   return sql`(${names}) in (${typedValues(Object.values(columns), keys)})`
 }

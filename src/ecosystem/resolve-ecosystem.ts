@@ -327,19 +327,19 @@ function resolvePrices(
 function resolvePrice(place: Resolver, price: PriceFile): PriceSource | null {
   const kind = priceKinds.find((each) => each.kind === price.kind)
   if (kind === undefined) return null
-  const { field } = place
   const { since: start, ...own } = price
-  const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const missing = kind.fields.filter((name) => !given.includes(name))
+  const given = new Map(Object.entries(own).filter(([, value]) => value !== undefined))
+  const missing = kind.fields.filter((name) => !given.has(name))
   for (const name of missing) {
     const schema: object = priceFields[name]
     const wanted = 'description' in schema ? schema.description : 'required'
     place.report(name, `is missing: ${wanted}`)
   }
   const known: readonly string[] = ['kind', ...kind.fields, ...kind.options]
-  for (const name of given.filter((each) => !known.includes(each)))
-    place.report(name, `is not a field of a price of kind "${kind.kind}"; remove it`)
-  const source = missing.length > 0 ? null : kind.resolve(place, own)
+  for (const name of given.keys())
+    if (!known.includes(name) && given.delete(name))
+      place.report(name, `is not a field of a price of kind "${kind.kind}"; remove it`)
+  const source = missing.length > 0 ? null : kind.resolve(place, Object.fromEntries(given))
   if (source === null) return null
   const since: Since | null =
     start === undefined
@@ -347,10 +347,10 @@ function resolvePrice(place: Resolver, price: PriceFile): PriceSource | null {
       : typeof start === 'number'
         ? { block: start }
         : { unix: Date.parse(`${start}T00:00:00Z`) / 1_000 }
-  if (source.chain !== null) return { ...source, field, since }
-  if (since === null || 'unix' in since) return { ...source, field, since }
+  if (source.chain !== null) return { ...source, field: place.field, since }
+  if (since === null || 'unix' in since) return { ...source, field: place.field, since }
   place.report('since', 'a fixed price has no chain; write a day such as "2025-03-31"')
-  return { ...source, field, since: null }
+  return { ...source, field: place.field, since: null }
 }
 
 /** Each source but the first says from when on it counts, in terms that its predecessor knows. */

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import type { Connection, Engine, Migration } from '#db/engine.ts'
 import type { Guard } from '#db/guard.ts'
 import { openPostgres } from '#db/postgres/open-postgres.ts'
-import { sql } from '#db/sql.ts'
+import { plain, sql } from '#db/sql.ts'
 import { openSqlite } from '#db/sqlite/open-sqlite.ts'
 
 export interface TestServer {
@@ -137,5 +137,5 @@ async function dropConstraints(connection: Connection, table: string): Promise<v
 }
 
 function runText(connection: Connection, text: string): Promise<unknown> {
-  return connection.run({ kind: 'sql', parts: [text], values: [] })
+  return connection.run(plain(text))
 }

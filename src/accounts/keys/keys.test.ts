@@ -303,9 +303,8 @@ withCallers(
     const other = await harness.mint()
     const rename = (label: string | null, more: object) =>
       harness.call('/api/keys/{publicId}/label', {
-        ...{ method: 'POST', path: { publicId: one.publicId } },
-        ...more,
-        body: { label, ...('body' in more ? (more.body as object) : {}) },
+        ...{ method: 'POST', path: { publicId: one.publicId }, ...more },
+        body: { label, toPublicId: [1], ...('body' in more ? (more.body as object) : {}) },
       })
     const labelOf = async () => {
       const keys = await listed(harness, one.secret)

@@ -176,7 +176,7 @@ export function moveBalanceRoute(ctx: Context): Route {
       return actOnKey(
         ctx,
         'move-balance',
-        asked,
+        { ...asked, toPublicId },
         async (connection, from, { nowUnix, message }) => {
           // Locked too: a concurrent rotation would leave the money on a revoked key.
           const to = await findKey(connection, toPublicId)
@@ -287,15 +287,16 @@ export const AUTHORITY_REFUSALS: readonly RefusalCode[] = [
 
 interface Asked {
   readonly caller: Caller
-  /** May name a second key. */
-  readonly body: OwnerProof & { readonly toPublicId?: string }
+  readonly body: OwnerProof
+  /** The second key of a move. */
+  readonly toPublicId?: string
 }
 
 /** Authorises by the signature if one was sent, else by the Authorization header. */
 export function authorise(
   ctx: Context,
   action: Action,
-  { caller, body, publicId }: Asked & { readonly publicId?: string },
+  { caller, body, publicId, toPublicId }: Asked & { readonly publicId?: string },
 ): Authority | Refusal {
   const { ownerAddress, signature, message } = body
   if ((ownerAddress ?? signature ?? message) === undefined) {
@@ -308,7 +309,7 @@ export function authorise(
   const proof = { ownerAddress, signature, message }
   const signed = checkSigned(ctx, proof, { action, freshness: 'required' })
   if (isRefusal(signed)) return signed
-  if (signed.values.key !== publicId || signed.values.to !== body.toPublicId)
+  if (signed.values.key !== publicId || signed.values.to !== toPublicId)
     return refuse('message_wrong_action', 'the message is for another key; sign one for this key')
   return { wallet: signed.wallet, publicId: undefined, signed }
 }
@@ -336,7 +337,7 @@ export async function actOnKey(
     const found = await useAuthority(connection, authority, { action, publicId, nowUnix })
     if (isRefusal(found)) return found
     // In name order, as the meter locks them.
-    for (const each of [publicId, asked.body.toPublicId ?? publicId].sort())
+    for (const each of [publicId, asked.toPublicId ?? publicId].sort())
       await lockKey(connection, each)
     // Reads the row again under the lock, because a concurrent change must survive a rotation.
     const key = (await findKey(connection, publicId)) ?? found

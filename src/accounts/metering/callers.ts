@@ -171,10 +171,8 @@ const getProxies = oncePerContext(({ config }) => ({
 function parseRange(text: string): [Parsed, number] {
   const [address, bits] = ipaddr.parseCIDR(text)
   const plain = unwrap(address)
-  const mappedBits = 128 - 32
-  return plain.kind() !== address.kind() && bits >= mappedBits
-    ? [plain, bits - mappedBits]
-    : [address, bits]
+  const isMapped = plain.kind() !== address.kind() && bits >= 96
+  return isMapped ? [plain, bits - 96] : [address, bits]
 }
 
 /** Accepts brackets, port and zone; unwraps IPv4 from IPv6. */
@@ -186,10 +184,11 @@ function parseEntry(text: string): Parsed | undefined {
   return isIP(address) === 0 ? undefined : unwrap(ipaddr.parse(address))
 }
 
+const MAPPED = [ipaddr.parseCIDR('::ffff:0:0/96'), ipaddr.parseCIDR('64:ff9b::/96')]
+
 /** Mapped addresses and NAT64 (RFC 6052) hold the IPv4 address in the last 32 bits. */
 function unwrap(address: Parsed): Parsed {
-  const holdsIpv4 =
-    address instanceof ipaddr.IPv6 && ['ipv4Mapped', 'rfc6052'].includes(address.range())
+  const holdsIpv4 = ipaddr.subnetMatch(address, { MAPPED }, '') === 'MAPPED'
   return holdsIpv4 ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
 }
 

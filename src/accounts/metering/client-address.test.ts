@@ -53,6 +53,7 @@ test('E2: an IPv4 address written as IPv6 is the same caller', () => {
   assert.equal(nobody('::ffff:198.51.100.7', {}), '198.51.100.7')
   assert.equal(nobody('::ffff:c633:6407', {}), '198.51.100.7')
   assert.equal(nobody('64:ff9b::c633:6407', {}), '198.51.100.7')
+  assert.equal(nobody('64:ff9b:1:2::1', {}), '64:ff9b:1:2::/64')
   assert.equal(via('::ffff:203.0.113.9', '::ffff:10.0.0.1'), '203.0.113.9')
 })
 

@@ -437,18 +437,15 @@ interface HolderDay extends DayEnd {
   readonly chainId: number
 }
 
-/** Returns each day with a movement, and whether anything is held at its end, oldest first. */
+/** Returns each day with a movement, and whether anything is held at its end; a node's times may go back. */
 export function dayEnds({ steps, before }: Movement): readonly DayEnd[] {
-  const ends: { dayUnix: number; holds: boolean }[] = []
+  const ends = new Map<number, boolean>()
   let { balance } = before
   for (const { timestamp, received, sent } of steps) {
     balance += received - sent
-    const dayUnix = startOfDay(timestamp)
-    const last = ends.at(-1)
-    if (last?.dayUnix === dayUnix) last.holds = balance > 0n
-    else ends.push({ dayUnix, holds: balance > 0n })
+    ends.set(startOfDay(timestamp), balance > 0n)
   }
-  return ends
+  return [...ends].map(([dayUnix, holds]) => ({ dayUnix, holds }))
 }
 
 /** Replaces one chain's days from `fromDay` on. A day is listed only if it ends differently from the previous one. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { registerMigrations } from '#data/datasets.ts'
 import type { Engine } from '#db/engine.ts'
+import { plain } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { localEcosystemAt } from '#test/indexed-ecosystem.ts'
 import { createMoneyWorld, type MoneyWorld } from '#test/money/money-world.ts'
@@ -35,7 +36,7 @@ onBoth('a store that was lived in breaks no promise', async ({ engine }) => {
 })
 
 function run(engine: Engine, text: string): Promise<unknown> {
-  return engine.write((tx) => tx.run({ kind: 'sql', parts: [text], values: [] }))
+  return engine.write((tx) => tx.run(plain(text)))
 }
 
 /** The audit as it is run: two looks, with a pause in which the service goes on. */

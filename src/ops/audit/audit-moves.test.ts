@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { bucketAccount, type Entry, keyAccount, post } from '#accounts/ledger/ledger.ts'
 import type { Engine } from '#db/engine.ts'
-import { sql } from '#db/sql.ts'
+import { plain, sql } from '#db/sql.ts'
 import { accountsMigrations } from '#main/stores.ts'
 import { moveChecks } from '#ops/audit/audit-accounts.ts'
 import { createMoneyWorld } from '#test/money/money-world.ts'
@@ -70,7 +70,7 @@ onBoth('the audit names a move whose message was signed by nobody', async ({ eng
   await engine.write(async (tx) => {
     const trigger = 'used_messages_never_change'
     const on = engine.dialect === 'sqlite' ? '' : ' on used_messages'
-    await tx.run({ kind: 'sql', parts: [`drop trigger ${trigger}${on}`], values: [] })
+    await tx.run(plain(`drop trigger ${trigger}${on}`))
     await tx.run(sql`update used_messages set action = 'list' where action = 'move-balance'`)
   })
   const found = await world.audit()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_SECONDS } from '#base/time.ts'
+import { plain } from '#db/sql.ts'
 import { hash } from '#test/payments/fake-chain.ts'
 import {
   ALICE_KEY,
@@ -166,13 +167,11 @@ onBoth('a claim that fails does not keep the others from their money', async ({ 
   harness.now.ms += 1_000
   await harness.claim({ tx: 'good', key: ALICE_KEY_2 })
   await engine.write((tx) =>
-    tx.run({
-      kind: 'sql',
-      parts: [
+    tx.run(
+      plain(
         `insert into balances (account, micro_usd) values ('key:${ALICE_KEY}', 9007199254740000)`,
-      ],
-      values: [],
-    }),
+      ),
+    ),
   )
   harness.chain.mine([
     { tx: 'broken', from: alice, amount: 1_000_000n },
