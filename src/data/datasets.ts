@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '#base/json.ts'
 import { burnsDataset } from '#data/burns/dataset.ts'
-import { lateValues, makeEventDataset } from '#data/events/event-dataset.ts'
+import { makeEventDataset } from '#data/events/event-dataset.ts'
 import { eventsTables } from '#data/events/tables.ts'
 import { holdersDataset } from '#data/holders/dataset.ts'
 import { holdersTables } from '#data/holders/tables.ts'
@@ -26,7 +26,6 @@ export function allDatasets(ecosystem: Ecosystem): readonly AnyDataset[] {
         ? toAnyDataset(burnsDataset(ecosystem))
         : toAnyDataset(makeEventDataset({ name, sources: ecosystem[part] })),
     ),
-    toAnyDataset(lateValues),
   ]
 }
 

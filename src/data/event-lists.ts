@@ -11,7 +11,7 @@ import { amountShape, amounts, nullable, toUsdOrNull, unixTime, usdOrNull } from
 import type { Connection } from '#db/engine.ts'
 import { empty, join, type Sql, sql } from '#db/sql.ts'
 import type { Ecosystem } from '#ecosystem/ecosystem.ts'
-import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from '#index/event-row.ts'
+import { type EventPlace, LIST_COLUMNS, type ListedEvent, toListed } from '#index/event.ts'
 import { type IndexStatus, judgeFinality } from '#index/status.ts'
 import type { Route, ValuesOf } from '#route.ts'
 import { dataRoute } from './data-route.ts'

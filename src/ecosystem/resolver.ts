@@ -24,7 +24,7 @@ export class Resolver {
     this.left = left
   }
 
-  /** One that shares all with this, and stands at a member of its place. */
+  /** One that shares all with this, and stands at a member of its place. Assign members on the root only. */
   at(member: string): Resolver {
     return Object.assign(Object.create(this), { field: pathOf(this.field, member) })
   }

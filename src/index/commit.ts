@@ -7,7 +7,7 @@ import type { Connection, Engine } from '#db/engine.ts'
 import { ROWS_PER_STATEMENT, rows, sql, toStoredText } from '#db/sql.ts'
 import type { Fence } from '#index/leader.ts'
 import { type Anomaly, type AnyDataset, type Change, type StagedLogs, stageAll } from './dataset.ts'
-import type { PriceBook } from './event-row.ts'
+import type { PriceBook } from './event.ts'
 import { Changes, writeFeed } from './feed.ts'
 import type { Segment } from './read-segments.ts'
 import {

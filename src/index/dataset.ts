@@ -5,7 +5,7 @@ import type { Connection } from '#db/engine.ts'
 import { UnlistedTokenError } from '#ecosystem/event-arguments.ts'
 import type { Origins } from '#ecosystem/event-source.ts'
 import type { FoundContracts } from '#ecosystem/found-contracts.ts'
-import type { PriceBook } from './event-row.ts'
+import type { PriceBook } from './event.ts'
 import type { Changes } from './feed.ts'
 
 export type { Position } from '#chain/chain-source.ts'
@@ -41,7 +41,7 @@ export interface Dataset<Fact> {
   apply(change: Change, facts: readonly Fact[]): Promise<void>
   /** Apply, revert, apply equals apply. */
   revert(change: Change, ancestor: Position): Promise<void>
-  /** At the end of each transaction: drops what only reverts needed. */
+  /** At the end of each transaction: what finality allows, such as dropping what only reverts needed. */
   finalize?(change: Change): Promise<void>
 }
 

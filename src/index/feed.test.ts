@@ -8,7 +8,7 @@ import { startPostgres } from '#test/postgres.ts'
 import { commitDepsOf } from '#test/stepped-index.ts'
 import { eachEngine, onSqlite } from '#test/store/each-engine.ts'
 import type { CommitDeps } from './commit.ts'
-import type { EventFact } from './event-row.ts'
+import type { EventFact } from './event.ts'
 import { Changes, type FeedCursor, type FeedItem, readEnd, readPage, writeFeed } from './feed.ts'
 
 const COMMITS = 40

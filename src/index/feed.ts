@@ -12,7 +12,7 @@ import {
   type ListedEvent,
   type PriceBook,
   toListed,
-} from './event-row.ts'
+} from './event.ts'
 
 /**
  * `feed` has one row: changes from `pruned` to `last` are in `changes`. `detail` of a price is the price,

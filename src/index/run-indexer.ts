@@ -7,7 +7,7 @@ import type { Chain, Ecosystem } from '#ecosystem/ecosystem.ts'
 import { type Leader, LeadLostError } from '#index/leader.ts'
 import { ChainIndex, type ChainIndexDeps } from './chain-index.ts'
 import type { AnyDataset } from './dataset.ts'
-import type { PriceBook } from './event-row.ts'
+import type { PriceBook } from './event.ts'
 import { StallNote } from './status.ts'
 
 export interface IndexerDeps {

@@ -3,7 +3,7 @@ import { cards } from '#data/cards.ts'
 import { kindLists } from '#data/endpoints.ts'
 import { toListRow } from '#data/event-lists.ts'
 import { sql } from '#db/sql.ts'
-import { LIST_COLUMNS } from '#index/event-row.ts'
+import { LIST_COLUMNS } from '#index/event.ts'
 import { toFeedEvent } from '#index/feed.ts'
 import { readIndexStatus } from '#index/status.ts'
 

@@ -16,7 +16,7 @@ import type { Ecosystem, PricedToken } from '#ecosystem/ecosystem.ts'
 import { type Deployment, listDeployments } from '#ecosystem/priced-token.ts'
 import type { Dataset, Selector } from '#index/dataset.ts'
 import { makeEventReader, toSelectors } from '#index/decode-event.ts'
-import type { EventFact } from '#index/event-row.ts'
+import type { EventFact } from '#index/event.ts'
 
 /**
  * Mapped burns, net of the mints and bridge events of their transactions. Without burns nothing

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Address } from '#base/address.ts'
-import type { EventFact } from '#index/event-row.ts'
+import type { EventFact } from '#index/event.ts'
 import { type BurnLog, netBurns, type SupplyMove } from './dataset.ts'
 
 const one: Address = '0x0000000000000000000000000000000000000001'

@@ -35,7 +35,7 @@ import {
   type ListedEvent,
   type PriceBook,
   toListed,
-} from '#index/event-row.ts'
+} from '#index/event.ts'
 import type { Changes } from '#index/feed.ts'
 import { readFinalTimes } from '#index/status.ts'
 import { type Addition, foldSums, type SumTable, TOTAL, toSums } from './sums.ts'
@@ -422,26 +422,19 @@ function knownUntil(
   return Math.min(...others.map((id) => finalTimes.get(id) ?? -1))
 }
 
-/** Values events that waited for the chain of a price to be final up to them. Has no events of its own. */
-export const lateValues: Dataset<never> = {
-  name: 'late values',
-  selectors: [],
-  decode: () => [],
-  apply: async () => undefined,
-  revert: async () => undefined,
-  async finalize({ connection, prices, changes }) {
-    const finalTimes = await readFinalTimes(connection)
-    for (const token of prices.symbols)
-      for (const chainId of finalTimes.keys()) {
-        const untilUnix = knownUntil(prices.chainIds(token), chainId, finalTimes)
-        if (!Number.isFinite(untilUnix)) continue
-        for (let more = true; more; ) {
-          const events = await readPending(connection, { token, chainId, untilUnix })
-          await valuePending({ connection, prices, chainId }, events, changes)
-          more = events.length === EVENTS_MAX
-        }
+/** Values events that waited for the chain of a price to be final up to them. */
+export async function valueLate({ connection, prices, changes }: Change): Promise<void> {
+  const finalTimes = await readFinalTimes(connection)
+  for (const token of prices.symbols)
+    for (const chainId of finalTimes.keys()) {
+      const untilUnix = knownUntil(prices.chainIds(token), chainId, finalTimes)
+      if (!Number.isFinite(untilUnix)) continue
+      for (let more = true; more; ) {
+        const events = await readPending(connection, { token, chainId, untilUnix })
+        await valuePending({ connection, prices, chainId }, events, changes)
+        more = events.length === EVENTS_MAX
       }
-  },
+    }
 }
 
 /** The index gives the order, or PostgreSQL may scan the table on stale statistics. */

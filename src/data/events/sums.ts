@@ -14,7 +14,7 @@ import {
   sql,
   toStored,
 } from '#db/sql.ts'
-import type { ListedEvent } from '#index/event-row.ts'
+import type { ListedEvent } from '#index/event.ts'
 
 export interface Sums {
   readonly amount: bigint

@@ -1,5 +1,6 @@
 import type { Address } from '#base/address.ts'
 import type { Log } from '#base/chain.ts'
+import { valueLate } from '#data/events/event-dataset.ts'
 import type { BulkInsert, Tables } from '#db/engine.ts'
 import { CLUSTERED } from '#db/migrate.ts'
 import { column, sql, toStored } from '#db/sql.ts'
@@ -88,6 +89,7 @@ export function pricesDataset(series: readonly PriceSeries[]): Dataset<PriceFact
       }),
     apply: storePrices,
     revert: removePrices,
+    finalize: valueLate,
   }
 }
 

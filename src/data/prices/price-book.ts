@@ -22,7 +22,7 @@ import {
   type PricedToken,
   type PriceSource,
 } from '#ecosystem/priced-token.ts'
-import type { EventMoment, PriceBook } from '#index/event-row.ts'
+import type { EventMoment, PriceBook } from '#index/event.ts'
 
 interface LatestPrice extends KnownPrice {
   /** `<kind>:<chain>:<address>`, or `fixed`. */

@@ -27,7 +27,7 @@ export function definePool<const Kind extends string>(
     events: [event],
     fields: ['quote'],
     options: ['minLiquidityUsd', 'wrapped'],
-    resolve: (_context, _price, contract) => ({
+    resolve: (_resolver, _price, contract) => ({
       read: (args, pair) => read(args, pair, contract.chain),
       prove: (ask, pair) => proveSides(contract, ask, pair),
     }),
