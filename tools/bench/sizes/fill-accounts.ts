@@ -72,6 +72,6 @@ async function fillFreeDays(engine: Engine, { days, freeADay }: AccountsSize): P
       insert into key_days (day, public_id, used)
       select day, coalesce(
         (select min(public_id) from keys where keys.wallet = substr(bucket, 8)), bucket), used
-      from usage_days where bucket like 'wallet:%' and quota = 100`)
+      from usage_days where bucket like 'wallet:%'`)
   })
 }
