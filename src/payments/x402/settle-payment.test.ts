@@ -157,14 +157,15 @@ function callWith(authorization: Authorization, isCut = false) {
   }
 }
 
-/** A store whose next commit succeeds but reports a lost connection. */
+/** A store whose next transaction to begin commits but reports a lost connection. */
 function loseNextCommit(engine: Engine) {
   const next = { isLost: false }
   const lossy: Engine = {
     ...engine,
     async write(work) {
+      const { isLost } = next
       const done = await engine.write(work)
-      if (!next.isLost) return done
+      if (!isLost) return done
       next.isLost = false
       throw new StoreError('the connection is lost at the commit')
     },
@@ -182,7 +183,6 @@ onBoth(
     const authorization = authorize(1)
     chain.fund(authorization.from, 1_000_000n)
     const paying = payWith(ctx, settling, caller, callWith(authorization))
-    while (chain.sent.length === 0) await nextTurn()
     // The transaction's hash is stored before the commit that is lost.
     while ((await harness.hints()).length === 0) await nextTurn()
     next.isLost = true
