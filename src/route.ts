@@ -33,7 +33,7 @@ export type HttpQuery = ReadonlyMap<string, readonly string[]>
 
 export interface Outgoing {
   readonly status: number
-  /** Of two spellings of a name, the later one counts. */
+  /** If a name is set in two spellings, the later one counts. */
   readonly headers: Record<string, string>
   readonly body: string | Uint8Array
   /** Replaces the body. */

@@ -130,7 +130,7 @@ export const SignedBody = Type.Object({
   message: Type.String({ maxLength: 1_024, description: 'The exact text that was signed.' }),
 })
 
-/** Of `checkSigned`. */
+/** Why `checkSigned` may refuse. */
 export const SIGNATURE_REFUSALS = [
   'invalid_address',
   'invalid_signature_format',

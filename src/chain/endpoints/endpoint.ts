@@ -143,9 +143,7 @@ export class Endpoint {
     }
   }
 
-  /**
-   * A lagging node returns an empty list, so the same request must show that it has the last block.
-   */
+  /** A lagging node returns an empty list, so the same request must show that it has the last block. */
   async #fetch({ filter, from, to, signal }: HistoryRequest): Promise<FetchedLogs> {
     const { chainId } = this.#deps
     this.#historyId += 2

@@ -50,7 +50,7 @@ export interface TransferFact {
   readonly timestamp: number
 }
 
-/** By token and address: rows in the order of their keys are written fastest. */
+/** The list is sorted by token and address, because rows in the order of their keys are written fastest. */
 export function collectMovements(transfers: readonly TransferFact[]): readonly Movement[] {
   return [...Map.groupBy(transfers, ({ token }) => token)].flatMap(([token, own]) =>
     [...collectSteps(own)]
