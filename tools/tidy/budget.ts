@@ -12,7 +12,7 @@ export const budget: Readonly<Record<string, number>> = {
   accounts: 3404,
   api: 2666,
   base: 702,
-  chain: 2771,
+  chain: 2769,
   data: 6050,
   db: 1676,
   ecosystem: 2669,
